@@ -243,7 +243,7 @@ def _varies(value: Any, own: dict[Any, Body]) -> bool:
         return any([_varies(item, own) for item in value])
     if isinstance(value, Body):
         return any([value is body for body in own.values()])
-    return hasattr(value, "as_extent")
+    return hasattr(value, "_as_extent")
 
 
 _bodies: WeakValues[Any, Body] = WeakValues()

@@ -285,7 +285,7 @@ def as_int(argument: str, value: Any) -> int:
         If it is not an int. The message names the function that the user has called.
     """
     try:
-        as_extent = getattr(value, "as_extent", None)
+        as_extent = getattr(value, "_as_extent", None)
         return operator.index(value) if as_extent is None else as_extent()
     except TypeError:
         raise named(TypeError(f"{argument} must be an int, got {shown(value)}")) from None

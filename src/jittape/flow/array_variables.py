@@ -49,7 +49,7 @@ class CarriedArray(TensorArray):
 
     def size(self, name: str | None = None) -> int:
         """Return the number of elements."""
-        return int(self.rows.shape[0])
+        return self.rows.shape[0]
 
     def write(self, index: Any, value: Any, name: str | None = None) -> TensorArray:
         """Set an element and return the array."""
@@ -162,4 +162,4 @@ def _rows_of(array: TensorArray, shape: tuple[int | None, ...] | None) -> Tensor
         )
     if shape is None or None in shape:
         return zeros((size,), array.dtype)
-    return array.stack() if array.element_shape is not None else zeros((size, *shape), array.dtype)
+    return zeros((size, *shape), array.dtype) if array._is_new else array.stack()

@@ -67,8 +67,14 @@ class TensorArray:
         self._clears = clear_after_read is None or bool(clear_after_read)
         self._infers = infer_shape
         self._shape = None if element_shape is None else tuple(element_shape)
-        self._elements: list[Tensor | None] = [None] * (0 if size is None else as_int("size", size))
+        self._size: int = 0 if size is None else as_int("size", size)
+        self._elements: dict[int, Tensor] = {}
         self._read: set[int] = set()
+
+    @property
+    def _is_new(self) -> bool:
+        """Whether no element has been written."""
+        return not (self._elements or self._read)
 
     @property
     def element_shape(self) -> tuple[int | None, ...] | None:
@@ -77,7 +83,7 @@ class TensorArray:
 
     def size(self, name: str | None = None) -> int:
         """Return the number of elements."""
-        return len(self._elements)
+        return self._size
 
     def identity(self) -> TensorArray:
         """Return the list itself."""
@@ -86,15 +92,15 @@ class TensorArray:
     def write(self, index: Any, value: Any, name: str | None = None) -> TensorArray:
         """Set an element and return the list."""
         i = as_int("index", index)
-        if i < 0 or (i >= len(self._elements) and not self.dynamic_size):
+        if i < 0 or (i >= self._size and not self.dynamic_size):
             raise named(
                 OutOfRangeError(
-                    f"index is {i}, but the TensorArray has {len(self._elements)} elements: give it a larger size, "
+                    f"index is {i}, but the TensorArray has {self._size} elements: give it a larger size, "
                     "or dynamic_size=True"
                 )
             )
         element = self._checked(value)
-        self._elements.extend([None] * (i + 1 - len(self._elements)))
+        self._size = max(self._size, i + 1)
         self._elements[i] = element
         self._read.discard(i)
         return self
@@ -102,19 +108,17 @@ class TensorArray:
     def read(self, index: Any, name: str | None = None) -> Tensor:
         """Return an element."""
         i = as_int("index", index)
-        if not 0 <= i < len(self._elements):
-            raise named(
-                OutOfRangeError(f"index is {i}, but the TensorArray has {len(self._elements)} elements")
-            )
+        if not 0 <= i < self._size:
+            raise named(OutOfRangeError(f"index is {i}, but the TensorArray has {self._size} elements"))
         element = self._element(i)
         if self._clears:
             self._read.add(i)
-            self._elements[i] = None
+            self._elements.pop(i, None)
         return element
 
     def stack(self, name: str | None = None) -> Tensor:
         """Return all elements, stacked along a new first axis."""
-        return self.gather(range(len(self._elements)))
+        return self.gather(range(self._size))
 
     def gather(self, indices: Any, name: str | None = None) -> Tensor:
         """Return some elements, stacked along a new first axis."""
@@ -123,7 +127,7 @@ class TensorArray:
 
     def concat(self, name: str | None = None) -> Tensor:
         """Return all elements, joined along their first axis."""
-        return concat([self._element(i) for i in range(len(self._elements))], 0)
+        return concat([self._element(i) for i in range(self._size)], 0)
 
     def unstack(self, value: Any, name: str | None = None) -> TensorArray:
         """Set all elements to those of `value` along its first axis."""
@@ -143,17 +147,18 @@ class TensorArray:
 
     def close(self, name: str | None = None) -> None:
         """Forget the elements."""
-        self._elements = []
+        self._elements, self._size = {}, 0
 
     def _set(self, values: list[Tensor]) -> TensorArray:
-        if len(values) > len(self._elements) and not self.dynamic_size:
+        if len(values) > self._size and not self.dynamic_size:
             raise named(
                 OutOfRangeError(
-                    f"value has {len(values)} elements, but the TensorArray has {len(self._elements)}: give it a "
+                    f"value has {len(values)} elements, but the TensorArray has {self._size}: give it a "
                     "larger size, or dynamic_size=True"
                 )
             )
-        self._elements = [self._checked(value) for value in values]
+        self._elements = dict(enumerate([self._checked(value) for value in values]))
+        self._size = len(values)
         self._read.clear()
         return self
 
@@ -181,7 +186,7 @@ class TensorArray:
                     f"element {i} was read before, which cleared it: pass clear_after_read=False"
                 )
             )
-        element = self._elements[i]
+        element = self._elements.get(i)
         if element is None:
             shape = self._shape
             if shape is None or None in shape:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from jittape.functions.replay import Replay
 from jittape.functions.signature import GUARD_FAILED, Call, TensorSpec, is_same_array
 from jittape.functions.variable_arguments import ArgumentVariable, VariableGuard
 from jittape.recording.function_trace import Captured, FunctionTrace, Leaf, RandomInput
+from jittape.recording.symbolic_trace import values_again
 from jittape.recording.tensor import FailedBuffer, Tensor, tensor_of
 from jittape.recording.trace import Trace
 from jittape.recording.variable import Variable
@@ -33,6 +35,8 @@ from jittape.runtime.counters import counters
 from jittape.runtime.path_executable import compiled_from, interpreted
 
 __all__ = ["Concrete", "no_fast_path"]
+
+_only = itemgetter(0)
 
 
 class Concrete:
@@ -368,22 +372,23 @@ class Concrete:
         self._recordings += 1
         values = iter(numbers)
         operands: list[Any] = []
+        before = values_again(trace, self.assigned_at(leaves))
         for source in self.sources:
             if isinstance(source, (Leaf, ArgumentVariable)):
                 operands.append(leaves[source.number])
             elif isinstance(source, TracedScalar):
                 operands.append(next(values))
-            elif isinstance(source, RandomInput):
-                operands.append(tensor_of(source.draw()))
-            elif isinstance(source, Captured):
+            elif isinstance(source, (Captured, RandomInput)):
                 operands.append(source.operand())
             elif isinstance(source, Buffer):
                 operands.append(tensor_of(source.array))
             else:
                 operands.append(source)
-        results: Sequence[Tensor] = trace.apply(self._replay, tuple(operands)) if self.program.outputs else ()
+        given = tuple([before.get(id(x), x) for x in operands])
+        results: Sequence[Tensor] = trace.apply(self._replay, given) if self.program.outputs else ()
         for variable, tensor in zip(self.assigned_at(leaves), results[len(self.avals) :], strict=True):
-            trace.assign(variable, tensor)
+            if not before:
+                trace.assign(variable, tensor)
         return self.unflatten_result(results)
 
 
@@ -392,8 +397,7 @@ def _buffer_of(tensor: Tensor) -> Buffer:
     buffer: Any = tensor._computed()
     if buffer.__class__ is FailedBuffer:
         buffer.reraise()
-    value: Buffer = buffer
-    return value
+    return buffer  # type: ignore[no-any-return]
 
 
 def _copied(leaf: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> Buffer:
@@ -414,7 +418,3 @@ def no_fast_path(leaves: tuple[Any, ...]) -> Any:
 def _as_number(value: float, dtype: np.dtype[Any]) -> float:
     """Return a number rounded to `dtype`."""
     return np.array(value).astype(dtype).item()
-
-
-def _only(leaves: list[Any]) -> Any:
-    return leaves[0]

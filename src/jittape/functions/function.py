@@ -62,6 +62,7 @@ from jittape.functions.trace_report import (
     recorded_because,
     too_many,
     value_needed_by,
+    with_pinned_line,
 )
 from jittape.functions.trace_table import TraceTable, all_functions
 from jittape.functions.variable_arguments import to_pin, variable_positions, with_variable_placeholders
@@ -233,6 +234,7 @@ class Function(FunctionInterface):
             general = self._families.generalized(call, keys, run)
             needed: ValueNeeded | None = None
             if general is None:
+                reason = with_pinned_line(reason, self._families.pinned_at(call, keys))
                 trace, needed = self._trace(owner, call, keys, names)
                 if isinstance(trace, Uncompiled):
                     keys = self._families.recorded(call, keys, trace)

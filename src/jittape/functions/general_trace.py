@@ -37,6 +37,7 @@ from jittape.functions.variable_arguments import to_pin, variable_positions, wit
 from jittape.recording.extent_trace import ExtentTrace
 from jittape.recording.shapes.shape_tensor import ShapeTensor
 from jittape.recording.tensor import Tensor
+from jittape.recording.user_line import user_line
 
 __all__ = ["SAMPLES", "Families", "GeneralTrace", "Varying", "traced_with_extents"]
 
@@ -264,6 +265,10 @@ class Families:
         """
         return self._of(call, keys).recorded(keys, trace)
 
+    def pinned_at(self, call: Call, keys: tuple[Any, ...]) -> Any:
+        """Return the line that needed an extent as a Python number, for which there is no general trace; or None."""
+        return self._of(call, keys).pinned_at
+
     def open(self, call: Call, keys: tuple[Any, ...], axes: Sequence[tuple[int, int]]) -> None:
         """Leave these extents open in the first general trace for such calls."""
         self._of(call, keys).open_axes = axes
@@ -289,6 +294,7 @@ class _Family:
         self._needed: Varying | None = None
         self._uncompiled: Uncompiled | None = None
         self._failures = 0
+        self.pinned_at: Any = None
         self._numbers: set[Any] = set()
 
     def recorded(self, keys: tuple[Any, ...], trace: Uncompiled) -> tuple[Any, ...]:
@@ -335,13 +341,13 @@ class _Family:
         trace: Callable[[bool, Extents, dict[int, Aval]], Concrete],
     ) -> tuple[Concrete | None, bool]:
         """Return the trace for a call from a new general trace; if it is None, whether other hints may give one."""
-        extents = Extents(hints)
+        extents = Extents(hints, user_line)
         try:
             try:
                 traced = trace(True, extents, varying.avals(extents))
             except _VariablesCreated:
                 extents.close()
-                extents = Extents(hints)
+                extents = Extents(hints, user_line)
                 traced = trace(False, extents, varying.avals(extents))
             with extents.hashed_by_expression():
                 general = GeneralTrace(traced, extents, varying)
@@ -350,13 +356,18 @@ class _Family:
             return general.at(keys), True
         except _PositionError as error:
             self._numbers |= error.numbers
-            return None, not extents.is_pinned
+            return None, extents.pinned_at is None
         except ValueNeeded:
             self._needed = varying
             return None, False
-        except (Exception, VariableNeeded):  # the ordinary trace that follows raises the user's error
+        except (ProgramError, VariableNeeded):
             return None, False
+        except (
+            Exception
+        ):  # a sample may be out of the range that the function accepts; else an ordinary trace raises it
+            return None, True
         finally:
+            self.pinned_at = extents.pinned_at
             extents.close()
 
     def _varying(self, keys: tuple[Any, ...]) -> Varying | None:

@@ -24,7 +24,7 @@ from jittape.primitives.elementwise.bits import bitcast_op
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.function_trace import FunctionTrace
 from jittape.recording.nested import flatten, own_handles
-from jittape.recording.shapes.extent_tensor import TensorWithExtents
+from jittape.recording.shapes.extent_tensor import ExtentTensor
 from jittape.recording.tensor import Tensor
 from jittape.recording.variable import Variable
 
@@ -140,7 +140,7 @@ def _with_tensors(result: Any, converts: bool) -> Any:
 
 def _as_tensor(leaf: Any, converts: bool) -> Any:
     """Return a result as TensorFlow's functions do: the value of a Variable, and a tensor for a number or an array."""
-    if isinstance(leaf, TensorWithExtents):
+    if leaf.__class__ is ExtentTensor:
         return leaf.plain_tensor()
     if leaf.__class__ is Extent:
         return convert_to_tensor(leaf) if converts else plain_of(leaf)

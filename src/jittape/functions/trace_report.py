@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from jittape.core.config import config
-from jittape.core.program import Aval
+from jittape.core.program import Aval, SourceLine
 from jittape.core.user_calls import ValueNeeded
 from jittape.functions.concrete_function import Concrete
 from jittape.functions.signature import Call, describe_key, distance, key_changes
@@ -25,6 +25,7 @@ __all__ = [
     "recorded_because",
     "too_many",
     "value_needed_by",
+    "with_pinned_line",
 ]
 
 
@@ -131,6 +132,17 @@ def reason_of_trace(
         f"{text} changed from {was!r} to {now!r}, and the function uses it as a Python value",
         f"pass the source of {text} as an array, or use jt.fori_loop, jt.cond or jt.switch_case instead of a Python "
         "loop or branch",
+    )
+
+
+def with_pinned_line(reason: Reason, line: SourceLine | None) -> Reason:
+    """Return the reason of a trace for one length, if the function needs an extent as a Python number in `line`."""
+    if line is None:
+        return reason
+    return Reason(
+        f"{reason.text}, and an extent is used as a Python number at {line.link}",
+        "use jt.fori_loop, jt.while_loop, jt.scan or jt.map_fn in place of a Python loop over an axis, and "
+        "jt.shape(x)[0] in place of len(x) and int(n), so that one trace serves all lengths",
     )
 
 

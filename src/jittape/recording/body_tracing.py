@@ -301,6 +301,14 @@ class BodyTrace(SymbolicTrace):
         (tensor,) = self.tensors_at(self.node)
         return tensor
 
+    def _known_source(self, source: Any) -> list[Any] | None:
+        if not isinstance(source, Tensor):
+            return super()._known_source(source)
+        if source._buffer is not None:
+            return source._buffer.array.ravel().tolist()
+        find = getattr(source._trace, "known_numbers", None)
+        return None if find is None else find(source)
+
     # ---- integers without a value ------------------------------------------------------------------------------
 
     def affine(self, value: Any, exact: bool = False) -> AffineInteger | None:

@@ -238,7 +238,8 @@ def _from_traced(number: TracedScalar, dtype: np.dtype[Any] | None, hint: Any) -
 def _from_extent(number: Any, dtype: np.dtype[Any] | None, hint: Any) -> Tensor:
     """Return an extent of a traced function as a tensor, of the dtype that a plain int would get."""
     now = hint_of(number)
-    recorded = number.__class__ is Extent and number.belongs_to(getattr(active_recorder(), "extents", None))
+    is_open = number.__class__ is Extent and number._owner.is_open
+    recorded = is_open and number._owner is getattr(active_recorder(), "extents", None)
     if not recorded or type(now) is not int or not -(2**31) <= number < 2**31:
         return convert_to_tensor(plain_of(number), dtype, hint)
     return cast(number, convert_to_tensor(now, dtype, hint).dtype)

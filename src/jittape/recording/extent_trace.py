@@ -16,7 +16,7 @@ from jittape.core.symbolic.memo_keys import memo_keys
 from jittape.errors import ProgramError
 from jittape.recording.body_tracing import BodyTrace, Recorded
 from jittape.recording.function_trace import FunctionTrace, Leaf
-from jittape.recording.shapes.extent_tensor import extent_tensor
+from jittape.recording.shapes.extent_tensor import ExtentTensor, extent_tensor
 from jittape.recording.symbolic_trace import SymbolicTrace
 from jittape.recording.tensor import Tensor
 from jittape.recording.trace import Trace
@@ -49,9 +49,22 @@ class _WithExtents(SymbolicTrace):
     def shape_tensor(self, numbers: Any, dtype: np.dtype[Any]) -> Any:
         """Return the integers of a shape as a tensor; it knows the extents among them."""
         parts = numbers if type(numbers) is tuple else (numbers,)
-        if not any([n.__class__ is Extent and n.belongs_to(self.extents) for n in parts]):
+        if not self.extents.is_open or not any(
+            [n.__class__ is Extent and n._owner is self.extents for n in parts]
+        ):
             return super().shape_tensor(numbers, dtype)
         return extent_tensor(numbers, dtype)
+
+    def extents_of(self, value: Any, kinds: str) -> Any:
+        """Return what `jittape.primitives.shape.shape_extents.extents_of` does."""
+        if value.__class__ is ExtentTensor:
+            return value.extents
+        if value._buffer is not None or value._aval.dtype.kind not in kinds or len(value._aval.shape) > 1:
+            return None
+        numbers = self.known_numbers(value)
+        if numbers is None:
+            return None
+        return tuple(numbers) if value._aval.shape else numbers[0]
 
     def _recordable(self, a: Any) -> Any:
         return a if a.__class__ is Extent else super()._recordable(a)

@@ -92,6 +92,13 @@ class Flushing:
         """Return the size, in bytes, of the inputs and of computed results that are still referred to."""
         return self.node.nbytes + sum(t.aval.nbytes for t in self._available())
 
+    def value_of(self, tensor: Tensor) -> Buffer:
+        """Return the value of a pending tensor of the trace, after a flush."""
+        self.flush(tensor)
+        buffer: Buffer | None = tensor._buffer
+        assert buffer is not None
+        return buffer
+
     def forget_assignment(self, variable: Variable) -> None:
         """Drop the pending assignment of `variable`, which has another value now."""
         self.assigned.pop(id(variable), None)

@@ -67,6 +67,10 @@ class RandomInput:
         """Draw the numbers."""
         return repeatable(None, lambda: self.function(*self.arguments))
 
+    def operand(self) -> Tensor:
+        """Draw the numbers as a tensor."""
+        return tensor_of(self.draw())
+
 
 @value_class
 class Captured:
@@ -288,6 +292,13 @@ class FunctionTrace(SymbolicTrace):
         from jittape.numpy_api.numpy_protocol import array_ufunc  # its tables take 13 ms to import
 
         return array_ufunc(ufunc, method, *inputs, **kwargs)
+
+    def _known_source(self, source: Any) -> list[Any] | None:
+        return (
+            source.buffer.array.ravel().tolist()
+            if isinstance(source, Captured)
+            else super()._known_source(source)
+        )
 
     # ---- needed values -----------------------------------------------------------------------------------------
 

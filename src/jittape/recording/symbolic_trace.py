@@ -14,10 +14,14 @@ from weakref import ref
 
 import numpy as np
 
+from jittape.core.buffers import Buffer, owned
 from jittape.core.program import Aval, SourceLine
+from jittape.core.symbolic.extents import Extent, plain_of
+from jittape.core.traced_scalar import TracedScalar
+from jittape.recording.shapes.known_numbers import known_numbers
 from jittape.recording.tensor import Tensor
 from jittape.recording.trace import Trace, current_trace
-from jittape.recording.trie import Node
+from jittape.recording.trie import Node, path_to
 from jittape.recording.variable import Variable
 
 __all__ = [
@@ -28,6 +32,7 @@ __all__ = [
     "line_of",
     "repeatable",
     "reserved",
+    "values_again",
     "with_draws",
 ]
 
@@ -76,6 +81,42 @@ class SymbolicTrace(Trace):
         if not (recorded_here or id(tensor) in self._own_constants):
             self._refuse_write(tensor)
         self.note_source(tensor)
+
+    # ---- numbers that follow from shapes and constants -------------------------------------------------------------
+
+    over: bool
+
+    def value_of(self, tensor: Tensor) -> Buffer:
+        """Return the value of a small tensor that the arrays among the arguments do not matter for."""
+        numbers = self.known_numbers(tensor, specializes=True)
+        if numbers is None:
+            return super().value_of(tensor)
+        array = np.array([plain_of(n) for n in numbers], tensor._aval.dtype)
+        return owned(array.reshape(tensor._aval.shape))
+
+    def known_numbers(self, tensor: Tensor, specializes: bool = False) -> list[Any] | None:
+        """Return the elements as numbers and extents; None if they depend on values that the trace does not have.
+
+        If `specializes`, the trace may be specialized to the ints among the arguments.
+        """
+        slot = None if self.over else self.slot_of(tensor)
+        if slot is None or slot < 0:
+            return None
+        path = path_to(self.node)
+        sources = dict(zip(path.inputs, self.inputs, strict=True))
+
+        def given(slot: int) -> list[Any] | None:
+            source = sources[slot]
+            if type(source) is TracedScalar:
+                return [source.concretize()] if specializes and source.steady else None
+            return self._known_source(source)
+
+        with self.deriving():
+            return known_numbers(slot, path.ops, path.avals, given)
+
+    def _known_source(self, source: Any) -> list[Any] | None:
+        """Return the elements of an input that is the same at each call; None for another one."""
+        return [source] if isinstance(source, (bool, int, float, np.generic, Extent)) else None
 
     def _refuse_write(self, tensor: Tensor) -> NoReturn:
         raise NotImplementedError
@@ -181,6 +222,24 @@ def repeatable(trace: Trace | None, draw: Callable[[], Any]) -> Any:
     while log is not None and not log.covers(trace):
         log = log.outer
     return draw() if log is None else log.take(trace, draw)
+
+
+def values_again(trace: Trace, variables: list[Variable]) -> dict[int, Tensor]:
+    """Return the values that Variables had in the first call, by identity, if `with_draws` calls a function again.
+
+    The function assigns the Variables, such as the state of a generator. Without another call, and for trainable
+    Variables, the result is empty.
+    """
+    if _draws.log is None or not variables or any([v.trainable for v in variables]):
+        return {}
+    now: list[Tensor] = []
+
+    def read() -> list[Tensor]:
+        now.extend([v.value() for v in variables])
+        return now
+
+    values = repeatable(trace, read)
+    return {} if now else {id(v): value for v, value in zip(variables, values, strict=True)}
 
 
 def with_draws(kept: list[Any], call: Callable[[], Any]) -> Any:

@@ -5,6 +5,7 @@ Its operators are in `recording.operators`.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator
 from sys import getrefcount
 from typing import Any, NoReturn
@@ -22,6 +23,7 @@ from jittape.html_report import html_table, summary_of
 from jittape.primitives import indexing, shape
 from jittape.primitives.elementwise import arithmetic
 from jittape.primitives.identity import identity
+from jittape.primitives.shape.shape_extents import extents_of
 from jittape.recording.lost_writes import LOST, LOST_ROW, ROW, references_of_call
 from jittape.recording.operators import Operators
 
@@ -130,10 +132,17 @@ class Tensor(Operators):
     def _computed(self) -> Buffer:
         buffer: Buffer | None = self._buffer
         if buffer is None:
-            self._trace.flush(self)
-            buffer = self._buffer
-            assert buffer is not None
+            return self._trace.value_of(self)
         return buffer
+
+    def _as_extent(self) -> Any:
+        """Return the only integer, as an extent if it is known as one."""
+        known = extents_of(self)
+        return operator.index(self) if known is None or self.ndim else known
+
+    def __bool__(self) -> bool:
+        known = None if self._aval.shape else extents_of(self)
+        return super().__bool__() if known is None else bool(known)
 
     def ref(self) -> TensorRef:
         """Return a hashable reference, for dictionaries and sets; `deref` returns the tensor."""

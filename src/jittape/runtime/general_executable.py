@@ -175,7 +175,7 @@ class GeneralExecutable:
                 found = _without_ops(schedule(simplify(general), self._donated, target=host_facts))
                 self._numbers = numbers_of(general, products=True)
                 if not extents.is_general(self._numbers):
-                    self._failures += extents.is_pinned
+                    self._failures += extents.pinned_at is not None
                     return None
                 return _Variant(
                     extents, general, found, values, self._program_at, self._scalars, self._donated

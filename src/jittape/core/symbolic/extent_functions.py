@@ -75,8 +75,8 @@ def never_negative(value: Any) -> bool:
 
 
 def index_of(value: Any) -> Any:
-    """Return ``operator.index(value)``; an extent as it is, and that of an `ExtentTensor`."""
-    as_extent = getattr(value, "as_extent", None)
+    """Return ``operator.index(value)``; an extent as it is, and that of a tensor that is known as one."""
+    as_extent = getattr(value, "_as_extent", None)
     return operator.index(value) if as_extent is None else as_extent()
 
 

@@ -51,6 +51,8 @@ class Extents:
     ----------
     hints : sequence of int or float
         The present values of the variables.
+    line : callable
+        Returns the running line of the user's code.
 
     Attributes
     ----------
@@ -58,8 +60,8 @@ class Extents:
         One for each hint.
     is_open : bool
         Whether the run goes on. Afterwards extents, which caches or Python code may hold, are like their values.
-    is_pinned : bool
-        Whether code needed the value of an extent.
+    pinned_at
+        The line that first needed the value of an extent, as `line` returns it; None if none did.
     ignores_coincidences : bool
         Whether results hold where expressions are equal by accident, too, as a schedule does that tells them apart.
     hashed : dict
@@ -67,13 +69,15 @@ class Extents:
     guards : Guards
     """
 
-    def __init__(self, hints: Sequence[Any]) -> None:
+    def __init__(self, hints: Sequence[Any], line: Callable[[], Any] = str) -> None:
+        self.line = line
+        self.pinned_at: Any = None
         self._atoms: list[str] = [f"v{i}" for i in range(len(hints))]
         self._numbered: dict[Any, Extent] = {}
         self._forms: dict[Terms, Terms | None] = {}
         self.guards = Guards()
         self.hashed: dict[Terms, Any] = {}
-        self.is_pinned = self.ignores_coincidences = False
+        self.ignores_coincidences = False
         self._lines: list[str] = []
         self._functions: dict[str, Callable[..., Any]] = {}
         self._arguments: dict[str, Any] = {}
@@ -103,7 +107,7 @@ class Extents:
         self._constants = frozenset(constants)
         values = {(type(hint), hint) for hint in self.hashed.values()}
         apart = len(values) == len(self.hashed) and self._constants.isdisjoint(self.hashed.values())
-        return apart and not self.is_pinned
+        return apart and self.pinned_at is None
 
     def function(self, result: Any, hashed: Any = None, slack: float = 1.0) -> Callable[..., Any]:
         """Return a function of the values of the variables: `result` for these values; None if a guard fails.
@@ -265,7 +269,7 @@ class Extent:
     def __trunc__(self) -> Any:
         return self.computed(int, self)
 
-    def as_extent(self) -> Extent:
+    def _as_extent(self) -> Extent:
         return self
 
     def _quotient(self, other: Any) -> Any:
@@ -325,14 +329,11 @@ class Extent:
             return self._owner._computed(function, *arguments)
         return function(*map(hint_of, arguments))
 
-    def belongs_to(self, extents: Any) -> bool:
-        """Return whether the extent is one of `extents`, whose run goes on."""
-        return self._owner is extents and self._owner.is_open
-
     def plain(self) -> Any:
         """Return the present value, and add the guard that the extent has it."""
         if self._owner.is_open:
-            self._owner.is_pinned = True
+            if self._owner.pinned_at is None:
+                self._owner.pinned_at = self._owner.line()
             _compared("==", self, self._hint)
         return self._hint
 
@@ -366,8 +367,7 @@ def plain_of(value: Any) -> Any:
 
 
 def _are_integers(extent: Extent, other: Any) -> bool:
-    both = type(extent._hint) is int and type(hint_of(other)) in (int, bool)
-    return both and extent._owner.is_open
+    return type(extent._hint) is int and type(hint_of(other)) in (int, bool) and extent._owner.is_open
 
 
 def _operation(symbol: str, left: Any, right: Any) -> Any:

@@ -40,7 +40,7 @@ from jittape.primitives.elementwise.arithmetic import add, multiply, subtract
 from jittape.primitives.elementwise.comparison import equal, where
 from jittape.primitives.elementwise.division import divide
 from jittape.primitives.shape.reshaping import as_shape, one_axis, shape_of
-from jittape.primitives.shape.shape_extents import has_extents
+from jittape.primitives.shape.shape_extents import extents_of
 from jittape.typing import Tensor, TensorLike
 
 __all__ = [
@@ -327,8 +327,9 @@ def range(
 def _number(value: Any) -> Any:
     if isinstance(value, (int, float, Extent)):
         return value
-    if has_extents(value) and not value.ndim:
-        return value.as_extent()
+    known = extents_of(value, "iuf")
+    if known is not None and not value.ndim:
+        return known
     array = np.asarray(value, None if shape_of(value) == () else object)
     if array.size != 1 or kind_of(array.dtype) not in "biuf":
         raise named(TypeError(f"{argument_of_user(value)}must be one real number, got {value!r}"))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from jittape.core.dtypes import int32
-from jittape.core.primitive import apply
+from jittape.core.primitive import apply, shape_tensor
 from jittape.core.symbolic.extent_functions import index_of
 from jittape.core.symbolic.extents import Extent
 from jittape.core.tensor_shape import TensorShape
@@ -22,11 +22,12 @@ from jittape.primitives.broadcast import (
     as_symbol,
     axis_key,
     broadcast,
+    broadcast_shapes,
     conj,
     normalized_axes,
     to_shape,
 )
-from jittape.primitives.shape.shape_extents import has_extents
+from jittape.primitives.shape.shape_extents import with_extents
 from jittape.primitives.shape.views import permuted
 from jittape.typing import Tensor, TensorLike
 
@@ -57,8 +58,7 @@ def as_shape(op: str, shape: Any) -> tuple[int, ...]:
                 )
             )
         shape = tuple(shape)
-    if has_extents(shape):
-        shape = shape.extents
+    shape = with_extents(shape)
     if type(shape) is tuple and all(type(n) in (int, Extent) for n in shape):
         return shape
     try:
@@ -98,8 +98,7 @@ def one_axis(op: str, axis: Any, ndim: int) -> int:
 
 def hashable(value: Any) -> Any:
     """Return `value`, an int, an array or a nested sequence of ints, as nested tuples; True becomes 1."""
-    if has_extents(value):
-        value = value.extents
+    value = with_extents(value)
     if isinstance(value, (tuple, list)):
         return tuple([hashable(v) for v in value])
     if value is None or isinstance(value, Extent):
@@ -134,15 +133,15 @@ def broadcast_static_shape(shape_x: Any, shape_y: Any) -> TensorShape:
     """
     shapes = [as_shape("broadcast_static_shape", shape) for shape in (shape_x, shape_y)]
     try:
-        return TensorShape(np.broadcast_shapes(*shapes))
+        return TensorShape(broadcast_shapes(*shapes))
     except ValueError:
         raise named(
             ShapeError(f"shapes {shapes[0]} and {shapes[1]} do not broadcast: dimensions must be equal or 1")
         ) from None
 
 
-def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> np.ndarray[Any, Any]:
-    """Return the shape of the result of broadcasting two shapes, as an int32 array.
+def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Tensor:
+    """Return the shape of the result of broadcasting two shapes, as an int32 tensor.
 
     Parameters
     ----------
@@ -156,10 +155,10 @@ def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> np.ndarray[Any, Any]:
 
     Examples
     --------
-    >>> jt.broadcast_dynamic_shape([2, 1], [3])
+    >>> jt.broadcast_dynamic_shape([2, 1], [3]).numpy()
     array([2, 3], dtype=int32)
     """
-    return np.array(broadcast_static_shape(shape_x, shape_y), int32)
+    return shape_tensor(tuple(broadcast_static_shape(shape_x, shape_y)), int32)
 
 
 # ---- reshape and similar functions -----------------------------------------------------------------------------------

@@ -1,15 +1,25 @@
-"""The classes of the tensors that `jt.shape`, `size` and `rank` return, whose numbers are known during tracing."""
+"""Shapes and sizes that are tensors, and whose numbers are known during tracing."""
 
 from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["KNOWN_SHAPES", "has_extents"]
+__all__ = ["KNOWN_SHAPES", "extents_of", "with_extents"]
 
 KNOWN_SHAPES: set[type] = set()
-"""The classes; each is added where it is defined."""
+"""The classes of the tensors that `jt.shape`, `size` and `rank` return; each is added where it is defined."""
 
 
-def has_extents(value: Any) -> bool:
-    """Return whether `value` is such a tensor with extents, in its attribute ``extents``."""
-    return type(value) in KNOWN_SHAPES and hasattr(type(value), "extents")
+def extents_of(value: Any, kinds: str = "iu") -> Any:
+    """Return a tensor of a general trace as an extent, or a vector as a tuple of them; None if they are not known.
+
+    `kinds` are the kinds of the dtypes that the caller accepts.
+    """
+    find = getattr(getattr(value, "_trace", None), "extents_of", None)
+    return None if find is None else find(value, kinds)
+
+
+def with_extents(value: Any) -> Any:
+    """Return `value`, or what `extents_of` returns for it if that is known."""
+    known = extents_of(value)
+    return value if known is None else known
