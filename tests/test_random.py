@@ -274,6 +274,7 @@ RECOMPUTED = {
     "dropout": lambda x: jt.nn.dropout(x, 0.5),
     "layer": lambda x: _DROPOUT(x, training=True),
     "function": jt.function(lambda x: jt.random.normal([3], dtype="float64") * x),
+    "function of a generator": jt.function(lambda x: _GENERATOR.normal([3], dtype="float64") * x),
     "nested": jt.recompute_grad(lambda x: jt.random.normal([3], dtype="float64") * x),
     "nested between draws": lambda x: (
         jt.random.normal([], dtype="float64")
@@ -340,3 +341,16 @@ def test_second_derivatives_through_recomputed_draws() -> None:
                 y = f(x)
             first = inner.gradient(y, x)
         np.testing.assert_allclose(outer.gradient(first, x) * x * x, 6 * y, rtol=1e-12)
+
+
+def test_a_recomputed_function_updates_statistics_once():
+    layer = jt.keras.layers.BatchNormalization(momentum=0.5)
+    layer.build((None, 2))
+    call = jt.recompute_grad(jt.function(lambda x: layer(x, training=True)))
+    x = jt.constant([[1.0, 3.0], [3.0, 5.0]])
+    for k in range(1, 4):
+        with jt.GradientTape() as tape:
+            tape.watch(x)
+            y = call(x)
+        assert tape.gradient(y, x) is not None
+        np.testing.assert_allclose(layer.moving_mean.numpy(), np.array([2.0, 4.0]) * (1 - 0.5**k))

@@ -426,3 +426,77 @@ def test_g25_zeros_where_unconnected(choice: Any):
     for none in ("none", jt.UnconnectedGradients.NONE):
         with pytest.warns(UNCONNECTED):
             assert tape.gradient(y, other, unconnected_gradients=none) is None
+
+
+@pytest.mark.parametrize("watches", [False, True])
+def test_a_tape_that_a_pause_has_used_up_goes_on_empty(watches):
+    x, v = jt.constant(3.0), jt.Variable(2.0)
+    with jt.GradientTape() as tape:
+        tape.watch(x)
+        y = x * x
+        with tape.stop_recording():
+            assert float(tape.gradient(y, x)) == 6.0
+            with pytest.raises(RuntimeError, match="only be called once"):
+                tape.gradient(y, x)
+        if watches:
+            tape.watch(x)
+        z = x**3 * v
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", jt.UnconnectedGradientWarning)
+        by_x, by_v = tape.gradient(z, [x, v])
+    assert (by_x is None, float(by_v)) == (not watches, 27.0)
+    if watches:
+        assert float(by_x) == 54.0
+
+
+def failing_product(x):
+    @jt.custom_gradient
+    def product(x):
+        def gradient(upstream):
+            raise RuntimeError("no gradient today")
+
+        return x * 2.0, gradient
+
+    return product(x)
+
+
+@pytest.mark.filterwarnings("ignore::jittape.TapeUsageWarning")
+@pytest.mark.parametrize("place", ["recording", "paused", "left"])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda tape, y, x: tape.gradient(None, x),
+        lambda tape, y, x: tape.gradient(y, "a"),
+        lambda tape, y, x: tape.gradient(y, x, output_gradients=jt.ones([2])),
+        lambda tape, y, x: tape.gradient(y, x, unconnected_gradients="foo"),
+        lambda tape, y, x: tape.jacobian(y, "a"),
+        lambda tape, y, x: tape.batch_jacobian(y, x),
+    ],
+)
+def test_an_error_of_gradient_leaves_the_tape_as_it_was(call, place):
+    def fail():
+        with pytest.raises((TypeError, ValueError)):
+            call(tape, y, x)
+
+    x = jt.constant(3.0)
+    with jt.GradientTape() as tape:
+        tape.watch(x)
+        y = x * x
+        if place == "recording":
+            fail()
+        elif place == "paused":
+            with tape.stop_recording():
+                fail()
+    if place == "left":
+        fail()
+    assert float(tape.gradient(y, x)) == 6.0
+
+
+def test_a_custom_gradient_that_fails_leaves_the_tape_as_it_was():
+    x = jt.constant(3.0)
+    with jt.GradientTape() as tape:
+        tape.watch(x)
+        y, z = x * x, failing_product(x)
+    with pytest.raises(RuntimeError, match="no gradient today"):
+        tape.gradient(z, x)
+    assert float(tape.gradient(y, x)) == 6.0

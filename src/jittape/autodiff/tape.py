@@ -106,8 +106,13 @@ class GradientTape(TapeReport):
         """
         if self._interval.trace is None:
             raise RuntimeError("Trying to stop recording a tape which is not recording.")
-        with self._interval.paused():
-            yield
+        was_used_up = self._used_up
+        try:
+            with self._interval.paused():
+                yield
+        finally:
+            if self._used_up and not was_used_up:
+                self.__enter__()
 
     def reset(self) -> None:
         """Drop everything recorded and watched, and continue recording.
