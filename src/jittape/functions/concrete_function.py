@@ -397,7 +397,7 @@ def _buffer_of(tensor: Tensor) -> Buffer:
     buffer: Any = tensor._computed()
     if buffer.__class__ is FailedBuffer:
         buffer.reraise()
-    return buffer  # type: ignore[no-any-return]
+    return buffer
 
 
 def _copied(leaf: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> Buffer:
