@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import jittape as jt
-from jittape.compile.cache import object_store
+from jittape.compile.cache import cache_folder, object_store
 from jittape.compile.llvm import target
 from jittape.numba_bridge.c_density import CDensity
 from jittape.numba_bridge.native_function import NativeFunction
@@ -60,7 +60,7 @@ def test_a_density_is_compiled_once(compiled: list[Any]) -> None:
     assert len(compiled) == 2
     cache = object_store.current()
     assert cache is not None
-    object_store.clear(cache.root)
+    cache_folder.clear(cache.root)
     density_of(lambda x: -jt.reduce_sum(x**2))
     assert len(compiled) == 3
 

@@ -263,7 +263,7 @@ def test_a_changed_source_has_another_file(tmp_path, monkeypatch) -> None:
             path.mkdir()
     (package / "core" / "below").mkdir()
     (package / "core" / "below" / "one.py").write_text("a = 1\n")
-    monkeypatch.setattr(fingerprint, "__file__", str(package / "compile" / "cache" / "fingerprint.py"))
+    monkeypatch.setattr(fingerprint, "_PACKAGE", str(package))
     seen = {fingerprint.source_times()[0], fingerprint.source_times()[0]}
     assert len(seen) == 1
     (package / "core" / "below" / "one.py").write_text("a = 22\n")

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 import jittape as jt
 from jittape.autodiff import native_tapes
-from jittape.compile.cache import object_store
+from jittape.compile.cache import cache_folder
 from jittape.core.buffers import LARGE
 from jittape.errors import CompileError
 from jittape.native import switch
@@ -908,7 +908,7 @@ def test_a_loop_turns_it_on(tmp_path: Path):
         written.append(sorted(file.name for file in tmp_path.rglob("method_*")))
     assert len(written[0]) == sum(len(made.methods) + len(made.emitters) for made in MODULES)
     assert written[1] == written[0]
-    object_store.clear(tmp_path)
+    cache_folder.clear(tmp_path)
     assert not [file for file in tmp_path.rglob("*") if file.is_file()]
 
 

@@ -19,9 +19,10 @@ from llvmlite import ir
 import jittape as jt
 from host_schedules import schedule
 from jittape.__main__ import main
-from jittape.compile.cache import fingerprint, object_store, private_files
+from jittape.compile.cache import cache_folder, fingerprint, object_store, private_files
+from jittape.compile.cache.batch_file import Batch
 from jittape.compile.cache.kernel_cache import Origin, Registry
-from jittape.compile.cache.object_store import Batch, DiskCache, cache_directory
+from jittape.compile.cache.object_store import DiskCache, cache_directory
 from jittape.compile.llvm import target
 from jittape.compile.llvm.loaded_code import CodeGroup
 from jittape.compile.llvm.object_file import undefined_symbols
@@ -79,12 +80,12 @@ def test_another_environment_finds_nothing(cache):
 
 def test_the_environment_of_a_file(cache):
     cache.publish(BATCH)
-    assert object_store.environment_of(cache.folder, NAMES[0]) == cache.parts
-    assert object_store.environment_of(cache.folder, "k0000000000000000") is None
+    assert cache_folder.environment_of(cache.folder, NAMES[0]) == cache.parts
+    assert cache_folder.environment_of(cache.folder, "k0000000000000000") is None
     outside = cache.folder.parent / "batch-elsewhere"
     next(cache.folder.glob("batch-*")).rename(outside)
     (cache.folder / NAMES[0]).write_text("../batch-elsewhere")
-    assert object_store.environment_of(cache.folder, NAMES[0]) is None
+    assert cache_folder.environment_of(cache.folder, NAMES[0]) is None
 
 
 def test_a_file_from_another_environments_folder_is_not_taken(cache):
@@ -116,7 +117,7 @@ def test_a_change_in_the_sources_is_another_environment(monkeypatch, tmp_path):
     for name in changed + [name for name in fingerprint.SOURCES if name.endswith(".py")]:
         (package / name).parent.mkdir(parents=True, exist_ok=True)
         (package / name).write_text("a = 1\n")
-    monkeypatch.setattr(fingerprint, "__file__", str(package / "compile" / "cache" / "fingerprint.py"))
+    monkeypatch.setattr(fingerprint, "_PACKAGE", str(package))
     digests = []
     for name in changed:
         digests.append(fingerprint.source_digest.__wrapped__())
@@ -284,8 +285,8 @@ def test_a_cache_that_is_no_folder(tmp_path):
         keep_nothing(cache)
     assert len(caught) == 1
     assert (tmp_path / "file").read_text() == "the user's own"
-    assert object_store.summarize(tmp_path / "file").kernels == 0
-    object_store.clear(tmp_path / "file")
+    assert cache_folder.summarize(tmp_path / "file").kernels == 0
+    cache_folder.clear(tmp_path / "file")
 
 
 @pytest.mark.parametrize("variable", ["JITTAPE_CACHE_DIR", "HOME"])
@@ -366,8 +367,8 @@ def test_what_was_used_longest_ago_goes_first(cache, monkeypatch):
     assert names[0] not in left
     assert names[2] not in left
     assert names[7] in left
-    assert object_store.summarize(cache.root).nbytes <= 5 * 60_000
-    assert object_store.summarize(cache.root).kernels == len(left) + 1
+    assert cache_folder.summarize(cache.root).nbytes <= 5 * 60_000
+    assert cache_folder.summarize(cache.root).kernels == len(left) + 1
 
 
 def test_what_a_killed_writer_left_goes_after_an_hour(cache):
@@ -508,7 +509,9 @@ CROWD = """
 import random, sys
 from pathlib import Path
 import jittape as jt
-from jittape.compile.cache.object_store import Batch, DiskCache, clear
+from jittape.compile.cache.batch_file import Batch
+from jittape.compile.cache.cache_folder import clear
+from jittape.compile.cache.object_store import DiskCache
 
 jt.config.cache_size = 200_000
 root, seed = Path(sys.argv[1]), int(sys.argv[2])
@@ -615,7 +618,7 @@ def test_many_kernels_go_to_several_batches(folder, monkeypatch, override_tuning
         single = schedule(simplify(replace(program, outputs=(output,))))
         kernels += [step.kernel for step in single.steps]
     assert Registry().addresses(kernels)[1] == {k.name: Origin.COMPILED for k in kernels}
-    assert object_store.summarize(folder)[:2] == (5, 3)
+    assert cache_folder.summarize(folder)[:2] == (5, 3)
     assert Registry().addresses(kernels)[1] == {k.name: Origin.DISK for k in kernels}
 
 

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 import jittape as jt
-from jittape.compile.cache import object_store, schedule_cache
+from jittape.compile.cache import cache_folder, object_store, schedule_cache
+from jittape.compile.cache.batch_file import Batch
 from jittape.compile.cache.kernel_cache import KernelMissing, Registry
-from jittape.compile.cache.object_store import Batch
 from jittape.compile.cache.schedule_cache import schedule_key
 from jittape.compile.ir.kernel import NamedKernel
 from jittape.compile.ir.table_layouts import KERNEL_CALL, LAUNCH_HEAD
@@ -311,9 +311,9 @@ def test_another_process_finds_it() -> None:
 def test_it_is_deleted_with_the_kernels(folder: Path) -> None:
     executable_of(program_of(chain, X), frozenset())
     assert list(folder.glob("*/p*"))
-    kernels = object_store.summarize(folder).kernels
+    kernels = cache_folder.summarize(folder).kernels
     assert kernels == len([p for p in folder.glob("*/*") if p.name[0] != "p" and p.name[:6] != "batch-"])
-    object_store.clear(folder)
+    cache_folder.clear(folder)
     assert not list(folder.iterdir())
 
 

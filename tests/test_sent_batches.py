@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from jittape.compile.cache import object_store
-from jittape.compile.cache.object_store import Batch
+from jittape.compile.cache.batch_file import Batch
 from jittape.compile.cache.sent_batches import (
     keep_batches,
     lacking_batches,

@@ -21,8 +21,9 @@ from programs import program_of
 ROOT = Path(jittape.__file__).parent
 FIXED = {
     "compile/analysis/lapack_scratch.py": {"_BLOCK", "_REFLECTORS"},
+    "compile/cache/batch_file.py": {"_HEADER_START"},
+    "compile/cache/cache_folder.py": {"BLOCK", "_HOST_FILES"},
     "compile/cache/environment.py": {"_SETTLED_SECONDS"},
-    "compile/cache/object_store.py": {"_BLOCK", "_HEADER_START", "_HOST_FILES"},
     "compile/cache/private_files.py": {"DIGEST_SIZE"},
     "compile/ir/index_maps.py": {"REMEMBERED"},
     "compile/ir/records.py": {"WORD"},

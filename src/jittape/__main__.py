@@ -11,7 +11,7 @@ from pathlib import Path
 
 import jittape as jt
 from jittape import doctor
-from jittape.compile.cache import object_store
+from jittape.compile.cache import cache_folder, object_store
 from jittape.numba_ad.gradient_folder import clear_gradients, summarize_gradients
 
 __all__ = ["main"]
@@ -131,7 +131,7 @@ def cache_info(options: argparse.Namespace) -> int:
     root = cache_root()
     if root is None:
         return 1
-    found = object_store.summarize(root)
+    found = cache_folder.summarize(root)
     gradients, gradient_bytes = summarize_gradients(root)
     report = {
         "folder": str(root),
@@ -164,10 +164,10 @@ def cache_clear(_: argparse.Namespace) -> int:
     root = cache_root()
     if root is None:
         return 1
-    before = object_store.summarize(root)
+    before = cache_folder.summarize(root)
     gradients, gradient_bytes = summarize_gradients(root)
     try:
-        object_store.clear(root)
+        cache_folder.clear(root)
         clear_gradients(root)
     except OSError as error:
         print(f"not all could be deleted: {error}", file=sys.stderr)

@@ -17,7 +17,7 @@ from typing import Any, TextIO
 import numpy as np
 
 import jittape as jt
-from jittape.compile.cache import object_store
+from jittape.compile.cache import cache_folder, object_store
 
 __all__ = ["examine"]
 
@@ -76,7 +76,7 @@ def kernel_cache() -> str:
     root = object_store.cache_directory()
     if root is None or not jt.config.cache:
         return "turned off"
-    found = object_store.summarize(root)
+    found = cache_folder.summarize(root)
     return f"{root}, {found.kernels} kernels, {found.nbytes / 2**20:.1f} MB"
 
 

@@ -48,7 +48,7 @@ __all__ = [
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _DEMO = _PACKAGE + "demo" + os.sep
-_LABEL = re.compile(r"^\[[^\]]*\] ")
+_LABEL = r"^\[[^\]]*\] "
 _OPERATORS = {
     "and": "bitwise_and",
     "array": "numpy",
@@ -206,7 +206,7 @@ def named(error: Error, name: str | None = None) -> Error:
     """Return `error` with a message that starts with `name`, the function that the user has called by default."""
     name = called_name() if name is None else name
     if name and len(error.args) == 1 and isinstance(error.args[0], str):
-        error.args = (f"[{name}] {_LABEL.sub('', error.args[0])}",)
+        error.args = (f"[{name}] {re.sub(_LABEL, '', error.args[0])}",)
     return error
 
 

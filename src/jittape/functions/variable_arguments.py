@@ -9,7 +9,6 @@ its state in an optimizer), or also uses it from outside.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 from typing import Any
 
 from jittape.core.program import Aval
@@ -71,7 +70,7 @@ def with_repeats(keys: tuple[Any, ...], leaves: Sequence[Any]) -> tuple[Any, ...
     found = list(keys)
     for i, leaf in enumerate(leaves):
         if isinstance(leaf, Variable) and first.setdefault(id(leaf), i) != i:
-            found[i] = replace(keys[i], same_as=first[id(leaf)])
+            found[i] = VariableKind(leaf._aval, leaf._trainable, same_as=first[id(leaf)])
     return tuple(found)
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import weakref
 
-from jittape.compile.cache.object_store import Batch, current
+from jittape.compile.cache.batch_file import Batch
+from jittape.compile.cache.object_store import current
 from jittape.compile.llvm.loaded_code import CodeGroup
 from jittape.compile.schedule.steps import KernelStep
 from jittape.core.dtypes import float64

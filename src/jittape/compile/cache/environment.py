@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import platform
 import sys
 import time
 from functools import cache
-from pathlib import Path
 
 from jittape.compile.cache.fingerprint import source_digest, source_times
 from jittape.compile.cache.private_files import DIGEST_SIZE, Damaged, digest, is_private, read_private
@@ -34,7 +34,7 @@ _SETTLED_SECONDS = 2.0
 """Minimum age of the latest change of the sources: a second change in the same tick of the clock would go unnoticed."""
 
 
-def environment(root: Path) -> dict[str, str]:
+def environment(root: str) -> dict[str, str]:
     """Return the named parts of the environment; `root` is the folder of the cache.
 
     Raises
@@ -46,8 +46,8 @@ def environment(root: Path) -> dict[str, str]:
     sources = None
     if name is not None:
         with contextlib.suppress(OSError, ValueError, TypeError, Damaged):
-            if is_private(root.stat()):
-                sources = _remembered(read_private(root / name))
+            if is_private(os.stat(root)):
+                sources = _remembered(read_private(os.path.join(root, name)))
     return {
         "sources": sources or source_digest(),
         "python": sys.implementation.cache_tag or platform.python_version(),

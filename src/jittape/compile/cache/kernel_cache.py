@@ -13,10 +13,10 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jittape.compile.cache import object_store
+from jittape.compile.cache.batch_file import Batch
 from jittape.compile.cache.fingerprint import covers
 from jittape.compile.ir.kernel import Kernel, NamedKernel, label_of
 from jittape.compile.llvm.built_in_functions import as_function
@@ -206,7 +206,7 @@ class Registry:
 
     def _load(self, cache: object_store.DiskCache, names: Iterable[str]) -> None:
         """Load those of these functions that are on disk."""
-        batches: dict[str, object_store.Batch] = {}
+        batches: dict[str, Batch] = {}
         for name in names:
             if name not in self._addresses and not any(name in batch.names for batch in batches.values()):
                 batch = cache.find(name)
@@ -243,8 +243,8 @@ class Registry:
     ) -> None:
         """Compile and load modules, and store them on disk."""
 
-        def loaded(module: _Module) -> object_store.Batch:
-            batch = object_store.Batch(module.names, _compiled(module))
+        def loaded(module: _Module) -> Batch:
+            batch = Batch(module.names, _compiled(module))
             self._link(batch)
             return batch
 
@@ -252,7 +252,7 @@ class Registry:
             if cache is not None:
                 cache.publish(batch)
 
-    def _link(self, batch: object_store.Batch) -> None:
+    def _link(self, batch: Batch) -> None:
         """Load a batch. Functions that are loaded already stay, since executables hold their addresses."""
         with self._linking:
             new = [name for name in batch.names if name not in self._addresses]
@@ -300,7 +300,8 @@ def _most_objects() -> int:
     ``vm.max_map_count`` mappings, 65,530 by default; machine code takes at most half of them.
     """
     try:
-        return int(Path("/proc/sys/vm/max_map_count").read_text()) // 4
+        with open("/proc/sys/vm/max_map_count", encoding="ascii") as file:
+            return int(file.read()) // 4
     except (OSError, ValueError):
         return 2**14
 

@@ -22,72 +22,27 @@ import os
 import re
 import stat
 import sys
-import time
 import warnings
 from collections.abc import Mapping
-from functools import cache
-from pathlib import Path
-from typing import Any
+from functools import cache, cached_property
+from typing import TYPE_CHECKING
 
-from jittape.compile.cache.environment import HOST_FILE, environment, host_content, host_name
-from jittape.compile.cache.private_files import BINARY, DIGEST_SIZE, Damaged, digest, is_private, read_private
+from jittape.compile.cache.batch_file import BATCH_NAME, Batch, packed, unpacked
+from jittape.compile.cache.environment import environment, host_content, host_name
+from jittape.compile.cache.private_files import BINARY, Damaged, digest, is_private, read_private
 from jittape.core.config import config
 from jittape.core.locks import lock
 from jittape.core.tuning import tuning
 from jittape.core.user_calls import stack_level
 from jittape.errors import CacheWarning
-from jittape.value_classes import NamedTuple
 from jittape.version import __version__
 
-__all__ = [
-    "Batch",
-    "DiskCache",
-    "Summary",
-    "cache_directory",
-    "clear",
-    "current",
-    "environment_of",
-    "folders",
-    "summarize",
-]
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["DiskCache", "cache_directory", "current"]
 
 DIRECTORY_VARIABLE = "JITTAPE_CACHE_DIR"
-
-_MAGIC = b"jittape1"
-_HEADER_START = len(_MAGIC) + DIGEST_SIZE + 4
-_BLOCK = 4096
-_HOST_FILES = 16
-"""Maximum number of files about hosts: each change of the package or of the machine makes one."""
-
-_FOLDER = r"v1-[0-9a-f]{16}"
-_BATCH = r"batch-[0-9a-f]{32}"
-_POINTER = r"k[0-9a-f]{16}|[a-z]+(_[0-9]+)*"
-_PLAN = r"p[0-9a-f]{32}"
-_TEMPORARY = r"temporary-[0-9]+-[0-9]+"
-
-
-class Batch(NamedTuple):
-    """Functions that were compiled together: their names and the object file."""
-
-    names: tuple[str, ...]
-    code: bytes
-
-
-class Summary(NamedTuple):
-    """Contents of a cache.
-
-    Attributes
-    ----------
-    kernels, batches, environments : int
-        Numbers of functions, of files of machine code, and of folders.
-    nbytes : int
-        Total size on disk.
-    """
-
-    kernels: int
-    batches: int
-    environments: int
-    nbytes: int
 
 
 class DiskCache:
@@ -95,16 +50,16 @@ class DiskCache:
 
     Parameters
     ----------
-    root : Path
+    root : str or Path
         The folder of all environments.
     parts : mapping
         The named parts of the environment.
     """
 
-    def __init__(self, root: Path, parts: Mapping[str, str]) -> None:
-        self.root = root
+    def __init__(self, root: str | Path, parts: Mapping[str, str]) -> None:
         self.parts = dict(parts)
-        self.folder = root / f"v1-{digest(json.dumps(self.parts, sort_keys=True).encode(), 8).hex()}"
+        key = digest(json.dumps(self.parts, sort_keys=True).encode(), 8).hex()
+        self._root, self._folder = os.fspath(root), os.path.join(root, f"v1-{key}")
         self.used: dict[str, None] = {}
         """Names of the batches that this process has read or written, in order."""
         self._lock = lock()
@@ -112,6 +67,16 @@ class DiskCache:
         self._host_noted = False
         self._unchecked = sys.maxsize // 2
         self._numbers = iter(range(sys.maxsize))
+
+    @cached_property
+    def root(self) -> Path:
+        """The folder of all environments."""
+        return _path(self._root)
+
+    @cached_property
+    def folder(self) -> Path:
+        """The folder of this environment."""
+        return _path(self._folder)
 
     # ---- reading ---------------------------------------------------------------------------------------------------
 
@@ -125,10 +90,10 @@ class DiskCache:
                 return None
 
     def _find(self, name: str) -> Batch | None:
-        pointer = self.folder / name
+        pointer = os.path.join(self._folder, name)
         try:
             target = read_private(pointer).decode("ascii", "replace")
-            if not re.fullmatch(_BATCH, target):
+            if not re.fullmatch(BATCH_NAME, target):
                 raise Damaged
             batch = self.read_batch(target)
             if name not in batch.names:
@@ -137,10 +102,10 @@ class DiskCache:
         except FileNotFoundError:
             return None
         except Damaged:
-            pointer.unlink(missing_ok=True)
+            _unlink(pointer)
             return None
         with contextlib.suppress(OSError):
-            os.utime(self.folder / target)  # the most recently used batch is evicted last
+            os.utime(os.path.join(self._folder, target))  # the most recently used batch is evicted last
         return batch
 
     def discard(self, name: str) -> None:
@@ -149,23 +114,23 @@ class DiskCache:
             pointer = self.folder / name
             target = read_private(pointer).decode("ascii", "replace")
             pointer.unlink(missing_ok=True)
-            if re.fullmatch(_BATCH, target):
+            if re.fullmatch(BATCH_NAME, target):
                 (self.folder / target).unlink(missing_ok=True)
 
     def read_batch(self, target: str) -> Batch:
         """Return the batch in the file `target`; a damaged file is deleted and raises `Damaged`."""
-        path = self.folder / target
+        path = os.path.join(self._folder, target)
         try:
-            return _unpacked(read_private(path), self.parts)
+            return unpacked(read_private(path), self.parts)
         except Damaged:
-            path.unlink(missing_ok=True)
+            _unlink(path)
             raise
 
     def _trusted(self) -> bool:
         """Return whether the folders exist, belong to the user, and only the user may write to them."""
-        for folder in (self.root, self.folder):
+        for folder in (self._root, self._folder):
             try:
-                found = folder.stat()
+                found = os.stat(folder)
             except FileNotFoundError:
                 return False
             if not stat.S_ISDIR(found.st_mode):
@@ -192,23 +157,25 @@ class DiskCache:
                 self._give_up(str(error))
 
     def _publish(self, batch: Batch) -> None:
+        from jittape.compile.cache.cache_folder import BLOCK, drop_oldest
+
         self.root.parent.mkdir(parents=True, exist_ok=True)
         for folder in (self.root, self.folder):
             folder.mkdir(mode=0o700, exist_ok=True)
         if not self._trusted():
             return
         self._write_host()
-        packed = _packed(batch, self.parts)
-        target = f"batch-{digest(packed).hex()}"
-        self._write(target, packed)
+        content = packed(batch, self.parts)
+        target = f"batch-{digest(content).hex()}"
+        self._write(target, content)
         self.used[target] = None
         for name in batch.names:
             self._write(name, target.encode())
         # Other processes write too: check the size at the first batch, then after every sixteenth of the budget.
-        self._unchecked += len(packed) + _BLOCK * len(batch.names)
+        self._unchecked += len(content) + BLOCK * len(batch.names)
         if self._unchecked > config.cache_size // 16:
             self._unchecked = 0
-            self._drop_oldest()
+            drop_oldest(self.root)
 
     def _write(self, name: str, content: bytes) -> None:
         """Write a file and publish it by an atomic rename."""
@@ -228,7 +195,7 @@ class DiskCache:
     def note_host(self) -> None:
         """Write what the next process would ask LLVM, unless it is on disk or the cache is empty."""
         with self._lock, contextlib.suppress(OSError):
-            if self.folder.is_dir() and self._trusted():
+            if os.path.isdir(self._folder) and self._trusted():
                 self._write_host()
 
     def _write_host(self) -> None:
@@ -236,32 +203,13 @@ class DiskCache:
             return
         self._host_noted = True
         name = host_name()
-        content = None if name is None or (self.root / name).exists() else host_content()
+        is_known = name is None or os.path.exists(os.path.join(self._root, name))
+        content = None if is_known else host_content()
         if content is not None:
-            self._write(f"../{name}", content)
-            known = [path for path in self.root.iterdir() if re.fullmatch(HOST_FILE, path.name)]
-            for path in sorted(known, key=lambda path: path.stat().st_mtime_ns)[:-_HOST_FILES]:
-                path.unlink(missing_ok=True)
+            from jittape.compile.cache.cache_folder import drop_old_hosts
 
-    def _drop_oldest(self) -> None:
-        """Bring the cache below its budget: evict batches, least recently used first, with their pointers."""
-        total = _drop_leftovers(self.root)
-        if total <= config.cache_size:
-            return
-        batches = sorted(_entries(self.root, _BATCH), key=lambda entry: entry[1].st_mtime_ns)
-        for path, found in batches:
-            # Evicts a quarter more than needed, so that the next batches fit.
-            if total <= config.cache_size * 3 // 4:
-                break
-            total -= _size_on_disk(found)
-            with contextlib.suppress(OSError, ValueError, KeyError, Damaged):
-                names = _header_of(read_private(path))["kernels"]
-                for name in names:
-                    pointer = path.parent / name
-                    if read_private(pointer) == path.name.encode():
-                        pointer.unlink()
-                        total -= _BLOCK
-            path.unlink(missing_ok=True)
+            self._write(f"../{name}", content)
+            drop_old_hosts(self.root)
 
     # ---- errors ----------------------------------------------------------------------------------------------------
 
@@ -280,37 +228,49 @@ class DiskCache:
 
 def current() -> DiskCache | None:
     """Return the current cache; None if it is turned off or has no folder."""
-    root = cache_directory() if config.cache else None
+    root = _directory() if config.cache else None
     return None if root is None else _opened(root, tuning.label)
 
 
 def cache_directory() -> Path | None:
     """Return the folder: ``JITTAPE_CACHE_DIR`` (None if that is empty), else a folder in the user's cache."""
+    found = _directory()
+    return None if found is None else _path(found)
+
+
+def _directory() -> str | None:
     chosen = os.environ.get(DIRECTORY_VARIABLE)
+    if chosen == "":
+        return None
     if chosen is not None:
-        return _expanded(Path(chosen)).absolute() if chosen else None
-    try:
-        home = Path.home()
-    except RuntimeError:
+        expanded = os.path.expanduser(chosen)  # the ``~name`` of an unknown user stays, as in a shell
+        return expanded if os.path.isabs(expanded) else os.path.join(os.getcwd(), expanded)
+    home = os.path.expanduser("~")
+    if home == "~":
         return None
     if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "jittape" / "Cache"
+        return os.path.join(
+            os.environ.get("LOCALAPPDATA") or os.path.join(home, "AppData", "Local"), "jittape", "Cache"
+        )
     if sys.platform == "darwin":
-        return home / "Library" / "Caches" / "jittape"
+        return os.path.join(home, "Library", "Caches", "jittape")
     base = os.environ.get("XDG_CACHE_HOME", "")
-    return (Path(base) if os.path.isabs(base) else home / ".cache") / "jittape"
+    return os.path.join(base if os.path.isabs(base) else os.path.join(home, ".cache"), "jittape")
 
 
-def _expanded(path: Path) -> Path:
-    """Return `path` with a leading ``~`` expanded; unchanged for an unknown user, as in a shell."""
-    try:
-        return path.expanduser()
-    except RuntimeError:
-        return path
+def _path(name: str) -> Path:
+    from pathlib import Path  # takes 2 ms; a process with a filled cache does without
+
+    return Path(name)
+
+
+def _unlink(path: str) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(path)
 
 
 @cache
-def _opened(root: Path, thresholds: str) -> DiskCache | None:
+def _opened(root: str, thresholds: str) -> DiskCache | None:
     try:
         parts = {"jittape": __version__, **environment(root)}
     except OSError:  # the package is in an archive
@@ -318,101 +278,3 @@ def _opened(root: Path, thresholds: str) -> DiskCache | None:
     cache = DiskCache(root, parts | ({"thresholds": thresholds} if thresholds else {}))
     cache.note_host()  # the kernels may be on disk already, and nothing else will be written
     return cache
-
-
-# ---- for the command line --------------------------------------------------------------------------------------------
-
-
-def summarize(root: Path) -> Summary:
-    """Count the contents of a cache."""
-    kernels, batches = len(_entries(root, _POINTER)), len(_entries(root, _BATCH))
-    nbytes = sum(_size_on_disk(found) for _, found in _entries(root))
-    return Summary(kernels, batches, len(folders(root)), nbytes)
-
-
-def clear(root: Path) -> None:
-    """Delete the files that jittape wrote there, and no others."""
-    for path, _ in _entries(root):
-        path.unlink(missing_ok=True)
-    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-        for path in root.iterdir():
-            if re.fullmatch(HOST_FILE, path.name):
-                path.unlink(missing_ok=True)
-    for folder in folders(root):
-        with contextlib.suppress(OSError):
-            folder.rmdir()
-
-
-def folders(root: Path) -> list[Path]:
-    """Return the folders of the environments below the folder of a cache."""
-    try:
-        return [path for path in root.iterdir() if re.fullmatch(_FOLDER, path.name) and path.is_dir()]
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-
-
-def _entries(root: Path, *kinds: str) -> list[tuple[Path, os.stat_result]]:
-    """Return the cache's files with names of these `kinds`, by default all; other processes may delete them."""
-    found = []
-    for folder in folders(root):
-        with contextlib.suppress(FileNotFoundError), os.scandir(folder) as entries:
-            for entry in entries:
-                if any(
-                    re.fullmatch(kind, entry.name) for kind in kinds or (_BATCH, _POINTER, _PLAN, _TEMPORARY)
-                ):
-                    with contextlib.suppress(FileNotFoundError):
-                        found.append((Path(entry.path), entry.stat()))
-    return found
-
-
-def _drop_leftovers(root: Path) -> int:
-    """Delete leftovers of killed processes; return the size of the rest on disk."""
-    total = 0
-    for path, found in _entries(root):
-        if re.fullmatch(_TEMPORARY, path.name) and time.time() - found.st_mtime > tuning.stale_file_seconds:
-            path.unlink(missing_ok=True)
-        else:
-            total += _size_on_disk(found)
-    return total
-
-
-# ---- files -----------------------------------------------------------------------------------------------------------
-
-
-def _packed(batch: Batch, parts: Mapping[str, str]) -> bytes:
-    """Return magic, checksum of the rest, length of the header, header, object code."""
-    header = json.dumps({"environment": dict(parts), "kernels": batch.names}).encode()
-    body = len(header).to_bytes(4, "little") + header + batch.code
-    return _MAGIC + digest(body) + body
-
-
-def _unpacked(content: bytes, parts: Mapping[str, str]) -> Batch:
-    checksum = content[len(_MAGIC) : len(_MAGIC) + DIGEST_SIZE]
-    if not content.startswith(_MAGIC) or checksum != digest(content[len(_MAGIC) + DIGEST_SIZE :]):
-        raise Damaged
-    header = _header_of(content)
-    if header["environment"] != parts:
-        raise Damaged
-    length = int.from_bytes(content[_HEADER_START - 4 : _HEADER_START], "little")
-    return Batch(tuple(header["kernels"]), content[_HEADER_START + length :])
-
-
-def _header_of(content: bytes) -> dict[str, Any]:
-    """Return the header of a batch: its environment and the names of its kernels."""
-    length = int.from_bytes(content[_HEADER_START - 4 : _HEADER_START], "little")
-    header: dict[str, Any] = json.loads(content[_HEADER_START : _HEADER_START + length])
-    return header
-
-
-def environment_of(folder: Path, name: str) -> dict[str, str] | None:
-    """Return the environment of the batch with the function `name`; None if a file is missing or damaged."""
-    with contextlib.suppress(OSError, ValueError, KeyError, Damaged):
-        target = read_private(folder / name).decode("ascii", "replace")
-        if re.fullmatch(_BATCH, target):
-            found: dict[str, str] = _header_of(read_private(folder / target))["environment"]
-            return found
-    return None
-
-
-def _size_on_disk(found: os.stat_result) -> int:
-    return -(-found.st_size // _BLOCK) * _BLOCK

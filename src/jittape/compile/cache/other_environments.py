@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from jittape.compile.cache.object_store import current, environment_of, folders
+from jittape.compile.cache.cache_folder import environment_of, folders
+from jittape.compile.cache.object_store import current
 
 __all__ = ["Elsewhere", "known_elsewhere"]
 

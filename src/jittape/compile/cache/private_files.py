@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from jittape.compile.ir.hashes import blake2b
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 __all__ = ["BINARY", "DIGEST_SIZE", "Damaged", "digest", "is_private", "read_private"]
 
@@ -24,7 +27,7 @@ def digest(content: bytes, size: int = DIGEST_SIZE) -> bytes:
     return blake2b(content, digest_size=size).digest()
 
 
-def read_private(path: Path) -> bytes:
+def read_private(path: str | Path) -> bytes:
     """Return the content of a file that only the user may write; opening a pipe does not block."""
     handle = os.open(path, os.O_RDONLY | BINARY | getattr(os, "O_NONBLOCK", 0))
     with os.fdopen(handle, "rb") as file:

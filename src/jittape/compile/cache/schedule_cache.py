@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from jittape.compile.cache import object_store
+from jittape.compile.cache.batch_file import Batch
 from jittape.compile.cache.fingerprint import covers
 from jittape.compile.cache.kernel_cache import is_builtin, is_cacheable
 from jittape.compile.ir.hashes import blake2b
@@ -128,7 +129,7 @@ def store_schedule(key: str, schedule: Schedule) -> None:
         schedule.lengths,
     ]
     packed = _packed(head, ScheduleColumns(*[np.array(column, np.int64) for column in columns]))
-    cache.publish(object_store.Batch((key,), packed))
+    cache.publish(Batch((key,), packed))
 
 
 def _packed(head: dict[str, Any], columns: ScheduleColumns) -> bytes:

@@ -9,7 +9,8 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 
-from jittape.compile.cache.object_store import Batch, current
+from jittape.compile.cache.batch_file import Batch
+from jittape.compile.cache.object_store import current
 from jittape.compile.cache.private_files import Damaged
 from jittape.compile.ir.hashes import blake2b
 

@@ -20,7 +20,6 @@ are ``p0`` elements apart.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -165,6 +164,7 @@ class LoopKernel(Kernel):
         """Return the kernel with operand `read` in the memory of operand `written`; None if that changes results."""
         if not self.reads_only_what_it_writes(read, written):
             return None
+        from dataclasses import replace
 
         def moved(address: Address) -> Address:
             operand = written if address.operand == read else address.operand

@@ -19,7 +19,6 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from jittape.compile.ir.target_facts import TargetFacts
@@ -144,10 +143,10 @@ def _from_wheel() -> tuple[Blas, Mapping[str, int]] | None:
     if spec is None or spec.origin is None:
         return None
     name = "libscipy_openblas" + _SUFFIXES.get(sys.platform, ".so")
-    path = Path(spec.origin).parent / "lib" / name
+    path = os.path.join(os.path.dirname(spec.origin), "lib", name)
     try:
         with _core_type():
-            library = ctypes.CDLL(str(path))
+            library = ctypes.CDLL(path)
         addresses = {r: _address(getattr(library, f"scipy_{r}_")) for r in ROUTINES}
     except (OSError, AttributeError):
         return None

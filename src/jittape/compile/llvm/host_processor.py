@@ -10,7 +10,6 @@ import os
 import platform
 import sys
 from importlib.util import find_spec
-from pathlib import Path
 
 from jittape.compile.ir.hashes import blake2b
 from jittape.value_classes import NamedTuple
@@ -74,14 +73,15 @@ def host_key() -> str | None:
     spec = find_spec("llvmlite") if sys.platform == "linux" else None
     if spec is None or spec.origin is None:
         return None
-    folder = Path(spec.origin).parent
+    folder = os.path.dirname(spec.origin)
     digest = blake2b(digest_size=16)
     try:
         with open("/proc/cpuinfo", "rb") as file:
             lines = [line for line in file.read(8192).split(b"\n") if line.startswith(_DESCRIBING)]
-        for part in (folder / "_version.py", folder / "binding" / "libllvmlite.so"):
-            found = os.stat(part)
-            lines.append(f"{part} {found.st_size} {found.st_mtime_ns}".encode())
+        for part in ("_version.py", os.path.join("binding", "libllvmlite.so")):
+            path = os.path.join(folder, part)
+            found = os.stat(path)
+            lines.append(f"{path} {found.st_size} {found.st_mtime_ns}".encode())
     except OSError:
         return None
     machine = os.uname()

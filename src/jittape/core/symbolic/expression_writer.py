@@ -5,7 +5,6 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import fields, is_dataclass
 from types import FunctionType
 from typing import Any
 
@@ -102,7 +101,9 @@ class ExpressionWriter:
             text, varies = self._written(value.program)
             self.constants["body"] = Body.of  # follows from a body that was checked
             return f"body({text}, True)", varies
-        if is_dataclass(value) and not isinstance(value, type):
+        if hasattr(type(value), "__dataclass_fields__"):
+            from dataclasses import fields  # no op of most programs has such a parameter
+
             items = [self._written(getattr(value, f.name)) for f in fields(value)]
             inner = ", ".join([text for text, _ in items])
             return f"{self._class(value)}({inner})", any([varies for _, varies in items])
