@@ -20,8 +20,8 @@ from jittape.compile.cache.schedule_cache import schedule_key
 from jittape.compile.ir.kernel import NamedKernel
 from jittape.compile.ir.table_layouts import KERNEL_CALL, LAUNCH_HEAD
 from jittape.compile.llvm.blas import Blas
+from jittape.compile.schedule.column_schedule import ColumnSchedule
 from jittape.compile.schedule.steps import KernelStep, Schedule
-from jittape.compile.schedule.stored_schedule import StoredSchedule
 from jittape.core.buffers import Buffer
 from jittape.core.forms import Map
 from jittape.core.interpret import interpret
@@ -130,7 +130,7 @@ def test_the_launch_table_is_made_without_step_objects() -> None:
     first, again = (executable_of(program, frozenset()) for _ in range(2))
     assert values(first, *arrays) == values(again, *arrays)
     stored = again.schedule
-    assert isinstance(stored, StoredSchedule)
+    assert isinstance(stored, ColumnSchedule)
     assert "steps" not in vars(stored)
     plain = Schedule(*[getattr(stored, field.name) for field in fields(Schedule)])
     addresses = dict.fromkeys([kernel.name for kernel in stored.kernels], 8)

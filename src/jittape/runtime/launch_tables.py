@@ -20,8 +20,8 @@ from jittape.compile.ir.table_layouts import (
     with_tables,
 )
 from jittape.compile.llvm.definition import Definition, Effort, FunctionKind
+from jittape.compile.schedule.column_schedule import ColumnSchedule
 from jittape.compile.schedule.steps import KernelStep, NumpyStep, RowTile, Schedule
-from jittape.compile.schedule.stored_schedule import StoredSchedule
 from jittape.core.buffers import address_of
 from jittape.core.symbolic.extents import applied
 from jittape.core.tuning import tuning
@@ -90,12 +90,12 @@ class LaunchTable:
 
 def announce(schedules: Sequence[Schedule]) -> None:
     """Have the tile loop and the helpers, if the schedules need them, compiled together with the kernels."""
-    stored = [one for one in schedules if isinstance(one, StoredSchedule)]
-    others = [one for one in schedules if not isinstance(one, StoredSchedule)]
+    columns = [one for one in schedules if isinstance(one, ColumnSchedule)]
+    others = [one for one in schedules if not isinstance(one, ColumnSchedule)]
     steps = [step for one in others for step in kernel_steps(one)]
-    if any([one.tiles for one in stored]) or any(step.tile is not None for step in steps):
+    if any([one.tiles for one in columns]) or any(step.tile is not None for step in steps):
         registry.announce(TILE_LOOP)
-    if max([_most_threads(steps), *map(_most_threads_of_stored, stored)]) > 1:
+    if max([_most_threads(steps), *map(_most_threads_of_columns, columns)]) > 1:
         announce_helper()
 
 
@@ -103,8 +103,8 @@ def segments(
     schedule: Schedule, layout: Layout, addresses: dict[str, int], clocks: Clocks | None = None
 ) -> list[LaunchTable | NumpyStep]:
     """Return the steps of a schedule, with consecutive kernels joined to launch tables."""
-    if isinstance(schedule, StoredSchedule) and len(schedule.columns.kernels) and clocks is None:
-        return [_stored_table(schedule, layout.cell_of, layout.cells, addresses)]
+    if isinstance(schedule, ColumnSchedule) and len(schedule.columns.kernels) and clocks is None:
+        return [_table_of_columns(schedule, layout.cell_of, layout.cells, addresses)]
     found: list[LaunchTable | NumpyStep] = []
     for _, group in groupby(schedule.steps, lambda step: isinstance(step, KernelStep)):
         steps = list(group)
@@ -163,10 +163,10 @@ def _launch_table(
     return _joined(table, max(threads + _threads_of_tiles(steps), default=1), memory, runs)
 
 
-def _stored_table(
-    schedule: StoredSchedule, cell_of: Sequence[int], cells: int, addresses: dict[str, int]
+def _table_of_columns(
+    schedule: ColumnSchedule, cell_of: Sequence[int], cells: int, addresses: dict[str, int]
 ) -> LaunchTable:
-    """Return the launch table of a schedule from disk, as `_launch_table` does from its steps."""
+    """Return the launch table of a schedule in columns, as `_launch_table` does from its steps."""
     columns = schedule.columns
     slots, sizes = np.array(cell_of, np.int32)[columns.storages], columns.sizes
     memory: list[np.ndarray[Any, Any]] = [slots, sizes]
@@ -175,7 +175,7 @@ def _stored_table(
     calls["slots"] = address_of(slots) + slots.itemsize * _starts(columns.storage_counts)
     calls["sizes"] = address_of(sizes) + sizes.itemsize * _starts(columns.size_counts)
     calls["tasks"] = columns.tasks
-    calls["threads"] = _threads_of_stored(schedule)
+    calls["threads"] = _threads_of_columns(schedule)
     table: list[Any] = []
     starts = [0, *(np.flatnonzero(np.diff(columns.tiles)) + 1).tolist()]
     for first, end in zip(starts, [*starts[1:], len(calls)], strict=True):
@@ -183,7 +183,7 @@ def _stored_table(
         if number >= 0:
             found = _tile_loop(schedule.tiles[number], cell_of, cells, found, memory)
         table.append(found.view(np.int64))
-    return _joined(table, _most_threads_of_stored(schedule), memory)
+    return _joined(table, _most_threads_of_columns(schedule), memory)
 
 
 def _joined(
@@ -258,16 +258,16 @@ def _threads_of_tiles(steps: Sequence[KernelStep]) -> list[int]:
     return [threads_of_tile(s.tile) for s in steps if s.tile is not None]
 
 
-def _threads_of_stored(schedule: StoredSchedule) -> np.ndarray[Any, Any]:
+def _threads_of_columns(schedule: ColumnSchedule) -> np.ndarray[Any, Any]:
     """Return how many threads each step is worth."""
     tasks, work = schedule.columns.tasks, schedule.columns.work
     parts = np.where(tasks == 0, MOST, tasks)
     return np.where(tasks == 1, 1, np.minimum(parts, np.maximum(1, work // tuning.work_per_thread_ns)))
 
 
-def _most_threads_of_stored(schedule: StoredSchedule) -> int:
+def _most_threads_of_columns(schedule: ColumnSchedule) -> int:
     tiles = [threads_of_tile(tile) for tile in schedule.tiles]
-    return max([int(_threads_of_stored(schedule).max(initial=1)), *tiles])
+    return max([int(_threads_of_columns(schedule).max(initial=1)), *tiles])
 
 
 def _tile_table(

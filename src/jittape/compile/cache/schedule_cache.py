@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Sequence
 from functools import lru_cache
-from itertools import accumulate, chain, count
+from itertools import accumulate, count
 from typing import Any
 
 import numpy as np
@@ -25,8 +24,8 @@ from jittape.compile.ir.hashes import blake2b
 from jittape.compile.ir.kernel import NamedKernel
 from jittape.compile.ir.program_arrays import first_of_each, kinds_of, numbered, operands_of
 from jittape.compile.llvm.blas import blas
-from jittape.compile.schedule.steps import KernelStep, RowTile, Schedule
-from jittape.compile.schedule.stored_schedule import ScheduleColumns, StoredSchedule
+from jittape.compile.schedule.column_schedule import ColumnSchedule, ScheduleColumns
+from jittape.compile.schedule.steps import RowTile, Schedule
 from jittape.core.dtypes import as_dtype
 from jittape.core.forms import Call, Control, Decomposition
 from jittape.core.primitive import Primitive
@@ -97,39 +96,18 @@ def is_plain(value: Any) -> bool:
 def store_schedule(key: str, schedule: Schedule) -> None:
     """Write a schedule to disk if all of its kernels are cached."""
     cache = object_store.current()
-    if cache is None or not all(isinstance(s, KernelStep) and not s.kernel.abortable for s in schedule.steps):
-        return
-    steps = [step for step in schedule.steps if isinstance(step, KernelStep)]
-    kernels = {step.kernel.name: step.kernel for step in steps}
-    tiles = list(dict.fromkeys([step.tile for step in steps if step.tile is not None]))
-    number_of = {name: i for i, name in enumerate(kernels)}
-    number_of_tile: dict[RowTile | None, int] = {None: -1, **{tile: i for i, tile in enumerate(tiles)}}
-    if not all(map(is_cacheable, kernels.values())):
+    stored = None if cache is None else ColumnSchedule.of(schedule)
+    if cache is None or stored is None or not all(map(is_cacheable, stored.kernels)):
         return
     head = {
-        "kernels": list(kernels),
-        "tiles": [[t.blocks, t.groups, t.region, t.moved, t.work] for t in tiles],
-        "outputs": schedule.outputs,
-        "results": [[aval.shape, aval.dtype.name] for aval in schedule.results],
-        "arena": schedule.arena,
-        "in_place": schedule.in_place,
+        "kernels": [kernel.name for kernel in stored.kernels],
+        "tiles": [[t.blocks, t.groups, t.region, t.moved, t.work] for t in stored.tiles],
+        "outputs": stored.outputs,
+        "results": [[aval.shape, aval.dtype.name] for aval in stored.results],
+        "arena": stored.arena,
+        "in_place": stored.in_place,
     }
-    columns: list[Sequence[int]] = [
-        [number_of[step.kernel.name] for step in steps],
-        [len(step.storages) for step in steps],
-        list(chain.from_iterable([step.storages for step in steps])),
-        [len(step.sizes) for step in steps],
-        [n - 2**64 if n >= 2**63 else n for step in steps for n in step.sizes],
-        [step.tasks for step in steps],
-        [step.work for step in steps],
-        [number_of_tile[step.tile] for step in steps],
-        [2 * len(step.overwritten) for step in steps],
-        [storage for step in steps for pair in step.overwritten for storage in pair],
-        schedule.offsets,
-        schedule.lengths,
-    ]
-    packed = _packed(head, ScheduleColumns(*[np.array(column, np.int64) for column in columns]))
-    cache.publish(Batch((key,), packed))
+    cache.publish(Batch((key,), _packed(head, stored.columns)))
 
 
 def _packed(head: dict[str, Any], columns: ScheduleColumns) -> bytes:
@@ -172,7 +150,7 @@ def _schedule_of(head: Any, columns: ScheduleColumns, program: Program) -> Sched
         RowTile(blocks, groups, region, tuple([(slot, nbytes) for slot, nbytes in moved]), work)
         for blocks, groups, region, moved, work in head["tiles"]
     ]
-    return StoredSchedule(
+    return ColumnSchedule(
         program,
         [NamedKernel((), name) for name in head["kernels"]],
         tiles,

@@ -12,7 +12,7 @@ import numpy as np
 from jittape.core.program import Op, Program
 from jittape.value_classes import NamedTuple
 
-__all__ = ["Operands", "first_of_each", "kinds_of", "numbered", "operands_of"]
+__all__ = ["Ints", "Operands", "first_of_each", "kinds_of", "numbered", "operands_of"]
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 

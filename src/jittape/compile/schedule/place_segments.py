@@ -7,18 +7,23 @@ arena with those of all others.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from jittape.compile.ir.kernel import Kernel
+from jittape.compile.ir.program_arrays import Ints
 from jittape.compile.schedule import pipeline
+from jittape.compile.schedule.column_schedule import ColumnSchedule, ScheduleColumns
 from jittape.compile.schedule.memory_planning import Arena
 from jittape.compile.schedule.program_segments import Segment, segments_of
-from jittape.compile.schedule.steps import Donated, KernelStep, NumpyStep, RowTile, Schedule, Step
+from jittape.compile.schedule.steps import Donated, NumpyStep, RowTile, Schedule, Step
 from jittape.compile.schedule.validate import check_schedule
 from jittape.core.program import Op, Program
 from jittape.core.tuning import tuning
+from jittape.value_classes import NamedTuple
 
 __all__ = ["schedule_in_segments", "text_of_segments"]
 
@@ -43,29 +48,39 @@ def schedule_in_segments(
     schedule : callable
         Returns the schedule of a program as recorded.
     with_ops : bool
-        Whether the result has the program after all rewrites, and steps have its ops, which explain them. Else steps
-        have the ops of the first equal segment.
+        Whether the result has the program after all rewrites, and steps have its ops, which explain them.
     """
     segments = segments_of(program)
     if segments is None:
         return None
-    known: dict[Any, Schedule] = {}
-    placed: list[Schedule] = []
+    known: dict[Any, _Scheduled] = {}
+    placed: list[_Scheduled] = []
     for segment in segments:
-        is_donated = segment is segments[-1] and not any(map(_gives_back_inputs, placed))
+        is_donated = segment is segments[-1] and not any([_gives_back_inputs(one.columns) for one in placed])
         own = _donated_to(segment, program, donated) if is_donated else ()
         one = known.get((segment.key, own))
         if one is None:
-            one = known[segment.key, own] = schedule(segment.program(program.avals), own)
-            if not all(map(_is_placeable, one.steps)):
+            made = schedule(segment.program(program.avals), own)
+            columns = ColumnSchedule.of(made)
+            if columns is None:
                 return None
+            one = known[segment.key, own] = _Scheduled(made, columns)
         placed.append(one)
-    placement = _Placement(program, segments, placed)
-    made = placement.schedule(_Renaming(program) if with_ops else None)
-    if made.arena > tuning.segments_arena_bytes and any([step.tile for step in made.steps]):
+    placement = _Placement(program, segments, [one.columns for one in placed])
+    whole = placement.schedule()
+    if whole.arena > tuning.segments_arena_bytes and whole.tiles:
         return None
-    check_schedule(placement.outline(made))
-    return check_schedule(made) if pipeline.verify_each_pass else made
+    check_schedule(placement.outline(whole))
+    if pipeline.verify_each_pass:
+        check_schedule(whole)
+    return _with_ops(whole, segments, [one.schedule for one in placed]) if with_ops else whole
+
+
+class _Scheduled(NamedTuple):
+    """The schedule of a segment, and the same in columns."""
+
+    schedule: Schedule
+    columns: ColumnSchedule
 
 
 def _donated_to(last: Segment, program: Program, donated: Donated) -> Donated:
@@ -86,10 +101,6 @@ def text_of_segments(program: Program) -> str:
     counts = Counter([segment.key for segment in segments])
     lengths = {segment.key: len(segment.ops) for segment in segments}
     return "\n".join([f"{counts[key]} times {length} ops" for key, length in lengths.items()])
-
-
-def _is_placeable(step: Step) -> bool:
-    return isinstance(step, KernelStep) and not (step.kernel.effectful or step.bodies)
 
 
 def _gives_back_inputs(schedule: Schedule) -> bool:
@@ -128,13 +139,27 @@ class _Renaming:
         return self.program.replaced(tuple(self.ops), outputs, self.avals)
 
 
+def _with_ops(made: Schedule, segments: Sequence[Segment], schedules: Sequence[Schedule]) -> Schedule:
+    """Return a schedule of segments with the program after all rewrites, and steps with its ops."""
+    renaming = _Renaming(made.program)
+    ops: list[tuple[Op, ...]] = []
+    for segment, schedule in zip(segments, schedules, strict=True):
+        found = renaming.add(segment, schedule.program)
+        ops += [tuple([found[op.out] for op in step.ops]) for step in schedule.steps]
+    steps = [replace(step, ops=own) for step, own in zip(made.steps, ops, strict=True)]
+    memory = made.outputs, made.results, made.offsets, made.lengths, made.arena, made.in_place
+    return Schedule(renaming.result(), tuple(steps), *memory, made.spare)
+
+
 class _Placement:
     """The schedules of all segments of a program in one: `owners` has the number of the value that each slot holds.
 
     Values are numbered: inputs of the program first, then the results of all segments in order.
     """
 
-    def __init__(self, program: Program, segments: Sequence[Segment], schedules: Sequence[Schedule]) -> None:
+    def __init__(
+        self, program: Program, segments: Sequence[Segment], schedules: Sequence[ColumnSchedule]
+    ) -> None:
         self.program = program
         self.segments = segments
         self.schedules = schedules
@@ -164,66 +189,75 @@ class _Placement:
                     self.owners[slot] = count + storage - inputs
             count += len(schedule.results)
 
-    def schedule(self, renaming: _Renaming | None) -> Schedule:
+    def schedule(self) -> ColumnSchedule:
+        kernels: list[Kernel] = []
+        first_kernels: dict[int, int] = {}
+        tiles: list[RowTile] = []
+        parts: list[ScheduleColumns] = []
+        for own, storages in zip(self.schedules, self._storages_of_segments(), strict=True):
+            if id(own) not in first_kernels:
+                first_kernels[id(own)] = len(kernels)
+                kernels += own.kernels
+            columns = own.columns
+            parts.append(
+                columns._replace(
+                    kernels=columns.kernels + first_kernels[id(own)],
+                    storages=storages[columns.storages],
+                    tiles=np.where(columns.tiles < 0, -1, columns.tiles + len(tiles)),
+                    overwritten=storages[columns.overwritten],
+                )
+            )
+            tiles += [_placed_tile(tile, storages) for tile in own.tiles]
+        memory = {"offsets": np.array(self.offsets, np.int64), "lengths": np.array(self.lengths, np.int64)}
+        return ColumnSchedule(
+            self.program,
+            kernels,
+            tiles,
+            ScheduleColumns(*map(np.concatenate, zip(*parts, strict=True)))._replace(**memory),
+            tuple([self.storage[self.owners[slot]] for slot in self.program.outputs]),
+            tuple(self.results.values()),
+            self.arena.size,
+            self._in_place(),
+            tuple({kernel.name: kernel for own in self.schedules for kernel in own.spare}.values()),
+        )
+
+    def _storages_of_segments(self) -> Iterator[Ints]:
+        """Place the values of all segments; yield the storages of the whole program for those of each segment."""
         last_use: dict[int, int] = {}
         for number, segment in enumerate(self.segments):
             last_use.update(dict.fromkeys([self.owners[slot] for slot in segment.inputs], number))
         ending: dict[int, list[int]] = {}
         for owner, number in last_use.items():
             ending.setdefault(number, []).append(owner)
-        steps: list[KernelStep] = []
+        given = len(self.program.inputs) + len(self.results)
         for number in range(len(self.segments)):
-            steps += self._steps(number, renaming)
+            yield np.array(self._storages(number), np.int64)
             for owner in ending.get(number, ()):
-                if self.storage[owner] >= len(self.program.inputs) + len(self.results):
+                if self.storage[owner] >= given:
                     self.arena.give_back(owner)
-        return Schedule(
-            self.program if renaming is None else renaming.result(),
-            tuple(steps),
-            tuple([self.storage[self.owners[slot]] for slot in self.program.outputs]),
-            tuple(self.results.values()),
-            tuple(self.offsets),
-            tuple(self.lengths),
-            self.arena.size,
-            self._in_place(),
-            tuple(self._spare().values()),
-        )
 
-    def _steps(self, number: int, renaming: _Renaming | None) -> list[KernelStep]:
-        """Return the steps of a segment on storages of the whole program."""
-        segment, schedule = self.segments[number], self.schedules[number]
+    def _storages(self, number: int) -> list[int]:
+        """Return the storages of the whole program for those of a segment, whose values get memory."""
+        segment, own = self.segments[number], self.schedules[number]
         storages = [self.storage[self.owners[slot]] for slot in segment.inputs]
-        for owner, aval in enumerate(schedule.results, self.first_results[number]):
+        for owner, aval in enumerate(own.results, self.first_results[number]):
             if owner not in self.storage:
-                self.storage[owner] = self._add(self.arena.take(owner, aval.nbytes), aval.nbytes)
+                self.storage[owner] = self._new_storage()
+                self.offsets.append(self.arena.take(owner, aval.nbytes))
+                self.lengths.append(aval.nbytes)
             storages.append(self.storage[owner])
-        region = self.arena.take(-1, schedule.arena)
+        region = self.arena.take(-1, own.arena)
         self.arena.give_back(-1)
-        self.regions.append((region, schedule.arena))
-        storages += [
-            self._add(region + offset, length)
-            for offset, length in zip(schedule.offsets, schedule.lengths, strict=True)
-        ]
-        place = storages.__getitem__
-        tiles: dict[RowTile | None, RowTile | None] = {None: None}
-        for tile in dict.fromkeys([step.tile for step in schedule.steps if step.tile is not None]):
-            moved = tuple([(storages[storage], nbytes) for storage, nbytes in tile.moved])
-            tiles[tile] = replace(tile, moved=moved)
-        ops = None if renaming is None else renaming.add(segment, schedule.program)
-        return [
-            KernelStep(
-                step.kernel,
-                tuple(map(place, step.storages)),
-                step.sizes,
-                step.ops if ops is None else tuple([ops[op.out] for op in step.ops]),
-                step.tasks,
-                step.work,
-                tiles[step.tile],
-                overwritten=tuple([(storages[x], storages[y]) for x, y in step.overwritten]),
-            )
-            for step in schedule.steps
-            if isinstance(step, KernelStep)
-        ]
+        self.regions.append((region, own.arena))
+        first = self._new_storage()
+        storages += range(first, first + len(own.offsets))
+        self.offsets += [region + offset for offset in own.offsets]
+        self.lengths += own.lengths
+        return storages
+
+    def _new_storage(self) -> int:
+        """Return the storage of the next temporary."""
+        return len(self.program.inputs) + len(self.results) + len(self.offsets)
 
     def outline(self, made: Schedule) -> Schedule:
         """Return `made` with one step for each segment, which writes its results and a region for its temporaries.
@@ -238,19 +272,8 @@ class _Placement:
             writes = [self.storage[first + i] for i in range(len(schedule.results))]
             steps.append(NumpyStep(segment.ops, reads, (), (*writes, count + len(steps)), ()))
         offsets, lengths = zip(*self.regions, strict=True)
-        return replace(
-            made,
-            steps=tuple(steps),
-            offsets=(*made.offsets, *offsets),
-            lengths=(*made.lengths, *lengths),
-            in_place=(),
-        )
-
-    def _add(self, offset: int, nbytes: int) -> int:
-        """Return the storage of a new temporary."""
-        self.offsets.append(offset)
-        self.lengths.append(nbytes)
-        return len(self.program.inputs) + len(self.results) + len(self.offsets) - 1
+        memory = (*made.offsets, *offsets), (*made.lengths, *lengths), made.arena
+        return Schedule(self.program, tuple(steps), made.outputs, made.results, *memory, (), ())
 
     def _in_place(self) -> tuple[tuple[int, int, bool], ...]:
         """Return the inputs whose memory results of the last segment take."""
@@ -263,5 +286,7 @@ class _Placement:
             ]
         )
 
-    def _spare(self) -> dict[str, Kernel]:
-        return {kernel.name: kernel for schedule in self.schedules for kernel in schedule.spare}
+
+def _placed_tile(tile: RowTile, storages: Ints) -> RowTile:
+    """Return the tile loop of a segment on storages of the whole program."""
+    return replace(tile, moved=tuple([(int(storages[storage]), nbytes) for storage, nbytes in tile.moved]))

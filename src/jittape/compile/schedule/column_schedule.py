@@ -1,26 +1,24 @@
-"""`StoredSchedule`: a schedule from disk. Its steps are columns of integers until somebody asks for them.
+"""`ColumnSchedule`: a schedule whose steps are columns of integers until somebody asks for them.
 
-The 20,000 steps of an LSTM of 1,024 steps take 0.02 s to create, and 16 ms of each full garbage collection. The launch
-table is made of the columns.
+It comes from disk, or from the segments of a long program. The 20,000 steps of an LSTM of 1,024 steps take 0.02 s to
+create, and 16 ms of each full garbage collection. The launch table is made of the columns.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import accumulate, repeat
-from typing import Any
+from itertools import accumulate, chain, repeat
 
 import numpy as np
 
 from jittape.compile.ir.kernel import Kernel
+from jittape.compile.ir.program_arrays import Ints
 from jittape.compile.schedule.steps import KernelStep, RowTile, Schedule, pairs_of
 from jittape.core.locks import cached_property
 from jittape.core.program import Aval, Program
 from jittape.value_classes import NamedTuple
 
-__all__ = ["ScheduleColumns", "StoredSchedule"]
-
-Ints = np.ndarray[Any, np.dtype[np.int64]]
+__all__ = ["ColumnSchedule", "ScheduleColumns"]
 
 
 class ScheduleColumns(NamedTuple):
@@ -63,8 +61,8 @@ class ScheduleColumns(NamedTuple):
             raise ValueError("the columns of a schedule do not belong together")
 
 
-class StoredSchedule(Schedule):
-    """A schedule from disk: the steps are kernels without bodies, and have kernel names and no ops."""
+class ColumnSchedule(Schedule):
+    """A schedule whose steps are kernels without bodies and cannot end the run; they have no ops."""
 
     def __init__(
         self,
@@ -76,6 +74,7 @@ class StoredSchedule(Schedule):
         results: tuple[Aval, ...],
         arena: int,
         in_place: tuple[tuple[int, int, bool], ...],
+        spare: tuple[Kernel, ...] = (),
     ) -> None:
         columns.check(len(kernels), len(tiles), len(program.inputs) + len(results) + len(columns.offsets))
         vars(self).update(
@@ -86,7 +85,7 @@ class StoredSchedule(Schedule):
             lengths=tuple(columns.lengths.tolist()),
             arena=arena,
             in_place=in_place,
-            spare=(),
+            spare=spare,
             columns=columns,
             tiles=tiles,
             _kernels=kernels,
@@ -95,6 +94,46 @@ class StoredSchedule(Schedule):
     columns: ScheduleColumns
     tiles: Sequence[RowTile]
     _kernels: Sequence[Kernel]
+
+    @classmethod
+    def of(cls, schedule: Schedule) -> ColumnSchedule | None:
+        """Return a schedule in columns; None if a step has bodies, may end the run or is evaluated with NumPy."""
+        if isinstance(schedule, cls):
+            return schedule
+        steps = [step for step in schedule.steps if isinstance(step, KernelStep)]
+        if len(steps) < len(schedule.steps) or any([s.kernel.abortable or s.bodies for s in steps]):
+            return None
+        # One name may stand for a product that is written and for one that is added: the operands say which.
+        keys = [(step.kernel.name, step.kernel.operands) for step in steps]
+        kernels = {key: step.kernel for key, step in zip(keys, steps, strict=True)}
+        number_of = {key: i for i, key in enumerate(kernels)}
+        tiles = list(dict.fromkeys([step.tile for step in steps if step.tile is not None]))
+        number_of_tile: dict[RowTile | None, int] = {None: -1, **{tile: i for i, tile in enumerate(tiles)}}
+        columns: list[Sequence[int]] = [
+            [number_of[key] for key in keys],
+            [len(step.storages) for step in steps],
+            list(chain.from_iterable([step.storages for step in steps])),
+            [len(step.sizes) for step in steps],
+            [n - 2**64 if n >= 2**63 else n for step in steps for n in step.sizes],
+            [step.tasks for step in steps],
+            [step.work for step in steps],
+            [number_of_tile[step.tile] for step in steps],
+            [2 * len(step.overwritten) for step in steps],
+            [storage for step in steps for pair in step.overwritten for storage in pair],
+            schedule.offsets,
+            schedule.lengths,
+        ]
+        return cls(
+            schedule.program,
+            list(kernels.values()),
+            tiles,
+            ScheduleColumns(*[np.array(column, np.int64) for column in columns]),
+            schedule.outputs,
+            schedule.results,
+            schedule.arena,
+            schedule.in_place,
+            schedule.spare,
+        )
 
     @property
     def kernels(self) -> Sequence[Kernel]:
