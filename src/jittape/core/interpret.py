@@ -51,7 +51,6 @@ def interpret(program: Program, inputs: Sequence[Any], failures: list[int] | Non
 def _run_program(program: Program, values: dict[int, Any], failures: list[int] | None) -> None:
     """Add the outputs to the `values` of the inputs; all others are dropped after their last use."""
     last_use = _last_uses(program)
-    ending = sorted(last_use, key=last_use.__getitem__, reverse=True)
     runs = runs_of(program.ops)
     for position, op in enumerate(program.ops):
         run = runs.get(op.out, (op,)) if runs else (op,)
@@ -63,8 +62,9 @@ def _run_program(program: Program, values: dict[int, Any], failures: list[int] |
                 results = _results_or_none(program, run, operands, failures)
             for other, result in zip(run, results, strict=True):
                 values[other.out] = result
-        while ending and last_use[ending[-1]] == position:
-            del values[ending.pop()]
+        for slot in (*op.args, op.out):
+            if last_use[slot] == position:
+                values.pop(slot, None)
 
 
 def _results_or_none(
@@ -103,7 +103,9 @@ def _evaluated(program: Program, op: Op, operands: list[Any]) -> np.ndarray[Any,
     """
     try:
         impl, params = op.primitive.impl, op.params
-        result = np.asarray(impl(*operands, **dict(params)) if params else impl(*operands))
+        result = impl(*operands, **dict(params)) if params else impl(*operands)
+        if result.__class__ is not np.ndarray:
+            result = np.asarray(result)
     except MemoryError as error:
         raise memory_error(error, op) from None
     except Exception as error:
@@ -165,12 +167,11 @@ def not_finite(array: np.ndarray[Any, Any]) -> str:
 
 
 def _last_uses(program: Program) -> dict[int, int]:
-    """Return, for each slot but the outputs, the position of the op after which it is not used."""
+    """Return, for each slot, the position of the op after which it is not used; that after the last one for outputs."""
     last: dict[int, int] = {}
     for position, (_, args, _, out, _) in enumerate(program.ops):
         last[out] = position
         for slot in args:
             last[slot] = position
-    for slot in program.outputs:
-        last.pop(slot, None)
+    last.update(dict.fromkeys(program.outputs, len(program.ops)))
     return last
