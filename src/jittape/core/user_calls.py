@@ -28,12 +28,13 @@ __all__ = [
     "as_float",
     "as_function",
     "as_int",
-    "as_path",
+    "called_and_user",
     "called_name",
     "file_shown",
     "frame_of_user",
     "function_name",
     "is_of_user",
+    "name_called_in",
     "named",
     "numpy_call",
     "refuse_deferred",
@@ -110,21 +111,25 @@ def _is_file_of_user(file: str) -> bool:
     return not file.startswith(_PACKAGE) or file.startswith(_DEMO)
 
 
-def _called_frame() -> FrameType | None:
-    """Return the frame of the public function of jittape that the user's line has called.
+@lru_cache(maxsize=4096)
+def _is_public(name: str) -> bool:
+    return name.startswith("__") or not name.startswith(("_", "<"))
+
+
+def called_and_user(frame: FrameType | None) -> tuple[FrameType | None, FrameType | None]:
+    """Return the frame of the public function of jittape that the user's line has called, and that of this line.
 
     The function that a `jt.function` runs may be one of jittape's: the user has called it.
     """
-    frame: FrameType | None = sys._getframe(1)
-    called = None
-    while frame is not None and not is_of_user(frame) and frame.f_code.co_name != _RUNS_FUNCTION:
+    called, runs_function = None, False
+    while frame is not None and not _is_file_of_user(frame.f_code.co_filename):
         name = frame.f_code.co_name
-        if (name.startswith("__") or not name.startswith(("_", "<"))) and (
-            name != "__call__" or called is None or called.f_code.co_name == "convert_to_tensor"
-        ):
+        runs_function = runs_function or name == _RUNS_FUNCTION
+        is_outer = name != "__call__" or called is None or called.f_code.co_name == "convert_to_tensor"
+        if is_outer and _is_public(name) and not runs_function:
             called = frame
         frame = frame.f_back
-    return called
+    return called, frame
 
 
 def ufunc_name(ufunc: np.ufunc) -> str:
@@ -145,7 +150,10 @@ def numpy_call(frame: FrameType) -> str | None:
     return None
 
 
-def _name_of(frame: FrameType) -> str:
+def name_called_in(frame: FrameType | None) -> str:
+    """Return the name that messages have for the function of a frame; empty if there is none."""
+    if frame is None:
+        return ""
     name = frame.f_code.co_name
     if name in _OF_CLASS and "self" in frame.f_locals:
         owner = frame.f_locals["self"]
@@ -161,13 +169,12 @@ def _name_of(frame: FrameType) -> str:
 
 def called_name() -> str:
     """Return the name of the function of jittape that the user's line has called; empty if there is none."""
-    frame = _called_frame()
-    return "" if frame is None else _name_of(frame)
+    return name_called_in(called_and_user(sys._getframe(1))[0])
 
 
 def argument_of_user(value: Any) -> str:
     """Return the name of the argument that the user gave as `value`, followed by a colon; empty if it is unknown."""
-    frame = _called_frame()
+    frame, _ = called_and_user(sys._getframe(1))
     if frame is None or frame.f_code.co_name.startswith("__array"):
         return ""
     code = frame.f_code
@@ -383,13 +390,6 @@ def refuse_masked(value: Any) -> None:
             "Cannot convert a masked array to a tensor, which has no mask: give x.filled(number), or x.data and choose "
             "with jt.where(x.mask, ...)"
         )
-
-
-def as_path(argument: str, value: Any) -> str:
-    """Return `value`, given as `argument`, as the name of a file or folder."""
-    if not isinstance(value, (str, os.PathLike)):
-        raise named(TypeError(f"{argument} must be a path, a str or os.PathLike, got {shown(value)}"))
-    return os.fspath(value)
 
 
 def as_function(argument: str, value: Any) -> Any:

@@ -230,6 +230,8 @@ def _branch_of(node: Node) -> NewProgram | None:
     functions, and neither do paths that part in a caller: several programs may call one function.
     """
     for parent, child in _edges(node):
+        if len(parent.children) < 2:
+            continue
         recorded = (one for one in parent.children.values() if one.derivation is None)
         if len(list(islice(recorded, 2))) < 2:
             continue

@@ -296,16 +296,18 @@ class Trie:
         order = list(self._walk())
         last_use: dict[int, int] = {}
         for node in reversed(order):
-            last_use[id(node)] = max([node.stamp, *(last_use[id(child)] for child in node.children.values())])
+            used = node.stamp
+            for child in node.children.values():
+                used = max(used, last_use[id(child)])
+            last_use[id(node)] = used
         uses = sorted(last_use.values())
         too_many = max(len(order) - config._max_trie_nodes // 2, 0)
         oldest = min(uses[too_many - 1], self.clock - 1) if too_many else -1
         for node in order:
             node.shortcuts = None
-            for key, child in list(node.children.items()):
-                if last_use[id(child)] <= oldest:
-                    del node.children[key]
-                    track(child, key)
+            dropped = [key for key, child in node.children.items() if last_use[id(child)] <= oldest]
+            for key in dropped:
+                track(node.children.pop(key), key)
         track(*[root for root in self._roots.values() if not root.children])
         self._roots = {place: root for place, root in self._roots.items() if root.children}
         self.forget_places()

@@ -8,7 +8,7 @@ from types import CodeType, FrameType, TracebackType
 from typing import Any
 
 from jittape.core.program import CallLine, SourceLine
-from jittape.core.user_calls import called_name, frame_of_user, is_of_user, numpy_call
+from jittape.core.user_calls import called_and_user, frame_of_user, is_of_user, name_called_in, numpy_call
 
 __all__ = ["call_of_user", "layer_calls", "line_of_error", "recording_line", "user_line"]
 
@@ -22,23 +22,27 @@ _LINES = 4096
 
 def user_line() -> SourceLine | None:
     """Return the innermost line of the running stack outside jittape; the demo counts as the user's code."""
-    frame = frame_of_user(sys._getframe(1))
-    return (
-        None if frame is None else SourceLine(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
-    )
+    return _line_of(frame_of_user(sys._getframe(1)))
+
+
+def _line_of(frame: FrameType | None) -> SourceLine | None:
+    if frame is None:
+        return None
+    code = frame.f_code
+    return SourceLine(code.co_filename, frame.f_lineno, code.co_name)
 
 
 def recording_line() -> SourceLine | None:
     """Return `user_line` with the function of jittape and the layer that it calls, for an op that is recorded."""
-    line = user_line()
+    called, frame = called_and_user(sys._getframe(1))
+    line = _line_of(frame)
     if line is None:
         return None
-    layer = _layer_called() if layer_calls else ""
-    key = line, called_name(), layer
+    key = line, name_called_in(called), _layer_called() if layer_calls else ""
     call = _lines.get(key)
     if call is None:
         call = CallLine(*line)
-        call.called = key[1]
+        _, call.called, layer = key
         if layer:
             call.layer = layer
         if len(_lines) >= _LINES:

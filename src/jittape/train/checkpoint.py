@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from jittape.core.attachments import attached
-from jittape.core.user_calls import as_path
 from jittape.foreign_names import ATTRIBUTES_LEFT_OUT, with_foreign_names
 from jittape.recording.variable import Variable
 from jittape.train.checkpoint_files import (
     CheckpointState,
+    as_path,
     file_of,
     require_file,
     write_checkpoint,

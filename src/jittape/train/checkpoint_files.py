@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jittape.core.dtypes import as_dtype
-from jittape.core.user_calls import as_path
+from jittape.core.user_calls import named, shown
 from jittape.errors import NotFoundError, WeightsError
 from jittape.recording.variable import Variable
 from jittape.weights import Entry, WeightsPath, opened, publish, write
@@ -22,6 +22,7 @@ from jittape.weights import Entry, WeightsPath, opened, publish, write
 __all__ = [
     "CheckpointReader",
     "CheckpointState",
+    "as_path",
     "file_of",
     "get_checkpoint_state",
     "latest_checkpoint",
@@ -40,6 +41,13 @@ _ALIASES = "_CHECKPOINTABLE_OBJECT_GRAPH"
 
 STATE_FILE = "checkpoint"
 """Name of the file in a folder that names its checkpoints."""
+
+
+def as_path(argument: str, value: Any) -> str:
+    """Return `value`, given as `argument`, as the name of a file or folder."""
+    if not isinstance(value, (str, os.PathLike)):
+        raise named(TypeError(f"{argument} must be a path, a str or os.PathLike, got {shown(value)}"))
+    return os.fspath(value)
 
 
 def file_of(path: WeightsPath) -> str:

@@ -9,11 +9,12 @@ from collections.abc import Callable
 from typing import Any
 
 from jittape.core.argument_checks import NOT_NEGATIVE, optional_number
-from jittape.core.user_calls import as_int, as_path
+from jittape.core.user_calls import as_int
 from jittape.foreign_names import ATTRIBUTES_LEFT_OUT, with_foreign_names
 from jittape.train.checkpoint import Checkpoint
 from jittape.train.checkpoint_files import (
     CheckpointState,
+    as_path,
     file_of,
     get_checkpoint_state,
     latest_checkpoint,
