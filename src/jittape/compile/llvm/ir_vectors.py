@@ -18,6 +18,7 @@ __all__ = [
     "masked_store",
     "numbered",
     "repeated",
+    "reversed_lanes",
     "shuffled",
     "spread",
     "type_suffix",
@@ -69,6 +70,13 @@ def type_suffix(kind: ir.Type) -> str:
 def shuffled(builder: ir.IRBuilder, a: ir.Value, b: ir.Value, places: Sequence[int]) -> ir.Value:
     """Return a vector of the elements of `a` and then `b`, both vectors, at `places`."""
     return builder.shuffle_vector(a, b, ir.Constant(vector_type(_I32, len(places)), list(places)))
+
+
+def reversed_lanes(builder: ir.IRBuilder, vector: ir.Value, lanes: int) -> ir.Value:
+    """Return a vector with its lanes in the opposite order."""
+    size = vector.type.count // lanes
+    order = [lane * size + part for lane in reversed(range(lanes)) for part in range(size)]
+    return shuffled(builder, vector, vector, order)
 
 
 def repeated(builder: ir.IRBuilder, mask: ir.Value, times: int) -> ir.Value:

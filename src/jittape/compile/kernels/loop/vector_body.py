@@ -16,6 +16,7 @@ from jittape.compile.kernels.loop.strided_vectors import load_column, store_colu
 from jittape.compile.kernels.loop.vectorize import (
     Lanes,
     addresses_of,
+    is_reversed,
     loads_of,
     narrow_stride,
     read_stride,
@@ -26,7 +27,15 @@ from jittape.compile.kernels.loop.vectorize import (
 )
 from jittape.compile.llvm.ir_helpers import for_steps, integer
 from jittape.compile.llvm.ir_value import IRValue, memory_type
-from jittape.compile.llvm.ir_vectors import first_lanes, like, masked_load, masked_store, numbered, spread
+from jittape.compile.llvm.ir_vectors import (
+    first_lanes,
+    like,
+    masked_load,
+    masked_store,
+    numbered,
+    reversed_lanes,
+    spread,
+)
 
 __all__ = ["VectorBody"]
 
@@ -281,10 +290,19 @@ class VectorBody(ScalarBody):
         builder, place = self.builder, self._place_of_lanes(address)
         kind = like(memory_type(dtype), self.width)
         if mask is None:
-            return self.from_memory(builder.load(place, align=dtype.alignment, typ=kind), dtype)
-        if perhaps_none:
-            place = self._place_of_some(mask, place, address)
-        return self.from_memory(masked_load(builder, kind, place, mask, dtype.alignment), dtype)
+            loaded = builder.load(place, align=dtype.alignment, typ=kind)
+        else:
+            if perhaps_none:
+                place = self._place_of_some(mask, place, address)
+            loaded = masked_load(builder, kind, place, self._in_memory_order(address, mask), dtype.alignment)
+        return self.from_memory(self._in_memory_order(address, loaded), dtype)
+
+    def _in_memory_order(self, address: Address, vector: ir.Value) -> ir.Value:
+        """Emit a vector in the order of its elements in memory, or such a vector in the order of the loop."""
+        assert self.width is not None
+        if not is_reversed(self.kernel, address):
+            return vector
+        return reversed_lanes(self.builder, vector, self.width)
 
     def _place_of_some(self, mask: ir.Value, place: ir.Value, address: Address) -> ir.Value:
         """Emit `place`, or the start of the array if `mask` is false in all lanes.
@@ -301,18 +319,23 @@ class VectorBody(ScalarBody):
         if _row(address) in self._strides:
             self._store_strided(address, value, mask)
             return
-        place = self._place_of_lanes(address)
+        place, align = self._place_of_lanes(address), value.dtype.alignment
+        vector = self._in_memory_order(address, self.in_memory(value))
         if mask is None:
-            self.store_to(place, value)
+            self.builder.store(vector, place, align=align)
         else:
-            masked_store(self.builder, self.in_memory(value), place, mask, value.dtype.alignment)
+            masked_store(self.builder, vector, place, self._in_memory_order(address, mask), align)
 
     def _place_of_lanes(self, address: Address) -> ir.Value:
-        """Emit the address of the first lane."""
+        """Emit the address of the lane that is the first one in memory."""
         _, index = self.counted[self._loop]
         row, element = self._rows[_row(address)]
         stride = self._strides.get(_row(address))
-        index = index if stride is None else self.builder.mul(index, stride, flags=NO_WRAP)
+        if stride is not None:
+            index = self.builder.mul(index, stride, flags=NO_WRAP)
+        elif is_reversed(self.kernel, address):
+            assert self.width is not None
+            index = self.builder.sub(integer(1 - self.width), index, flags=NO_WRAP)
         place = self.builder.gep(row, [index], inbounds=True, source_etype=element)
         fixed = address.linear.fixed
         if not fixed:

@@ -39,6 +39,7 @@ __all__ = [
     "Lanes",
     "addresses_of",
     "cost_of_innermost",
+    "is_reversed",
     "lanes_in",
     "loads_of",
     "narrow_stride",
@@ -140,6 +141,11 @@ def _stride_of(kernel: LoopKernel, address: Address) -> Factor | None:
     return terms[0][1] if [name for name, _ in terms] == [f"i{kernel.depth - 1}"] else None
 
 
+def is_reversed(kernel: LoopKernel, address: Address) -> bool:
+    """Return whether the innermost loop runs through adjacent elements from the last to the first."""
+    return _stride_of(kernel, address) == -1
+
+
 def narrow_stride(kernel: LoopKernel, address: Address) -> int | None:
     """Return how far elements along the innermost loop are apart if vectors of them are accessed in windows."""
     stride = _stride_of(kernel, address)
@@ -157,13 +163,13 @@ def read_stride(kernel: LoopKernel, address: Address, dtype: np.dtype[Any]) -> i
 
 def strided_loads(kernel: LoopKernel) -> list[KernelLoad]:
     """Return the loads of elements that are not adjacent along the innermost loop, but equally far apart."""
-    return [load for load in loads_of(kernel) if _stride_of(kernel, load.address) not in (None, 1)]
+    return [load for load in loads_of(kernel) if _stride_of(kernel, load.address) not in (None, 1, -1)]
 
 
 def strided_stores(kernel: LoopKernel) -> list[Address]:
     """Return where the innermost loop writes elements that are not adjacent, but equally far apart."""
     written = [store.address for store in kernel.stores if store.level == kernel.depth]
-    return [address for address in written if _stride_of(kernel, address) not in (None, 1)]
+    return [address for address in written if _stride_of(kernel, address) not in (None, 1, -1)]
 
 
 def _has_distant_elements(kernel: LoopKernel) -> bool:
@@ -184,8 +190,7 @@ def _has_distant_elements(kernel: LoopKernel) -> bool:
         return True
     read = {load.address for load in loads}
     apart = read.symmetric_difference(written) - (read & {store.address for store in kernel.stores})
-    terms = [_varying_terms(kernel, a.linear) for a in addresses_of(kernel) if a not in apart]
-    return not all(own == [(f"i{kernel.depth - 1}", 1)] for own in terms)
+    return any(_stride_of(kernel, a) not in (1, -1) for a in addresses_of(kernel) if a not in apart)
 
 
 def _suit_windows(strides: Sequence[int | None], dtypes: Sequence[np.dtype[Any]]) -> bool:
