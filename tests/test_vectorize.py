@@ -195,15 +195,67 @@ def test_loops_written_as_vectors_skip_the_vectorizer(function: Any, masks: Mask
     llvm.parse_assembly(text).verify()
 
 
-def test_lanes_outside_of_an_array_load_from_its_start(masks: Masks) -> None:
-    """A load without lanes is slow if its page does not exist."""
+def padded(x: Any, begin: int = 50, step: int = 1) -> Any:
+    """100 numbers among 1,000, the others of which are zero."""
+    return pad_op.bind(x, region=Region((0,), (begin,), (100,), (step,)), shape=(1000,))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, y, i: tanh(padded(x)),
+        lambda x, y, i: strided(padded(x), -1, 999),
+        lambda x, y, i: add(padded(x), padded(x, 899, -1)),
+        lambda x, y, i: add(padded(x), strided(y, 2, 0)),
+        lambda x, y, i: add(strided(padded(x), -1, 999), strided(y, 2, 0)),
+        lambda x, y, i: multiply(padded(x), jt.gather(y, i)),
+    ],
+    ids=[
+        "padded",
+        "reversed",
+        "from both ends",
+        "beside every other",
+        "reversed beside it",
+        "beside gathered",
+    ],
+)
+def test_vectors_outside_of_an_array_are_loaded_from_elsewhere(function: Any, masks: Masks) -> None:
+    """A masked load without lanes is slow if its page does not exist."""
     masks(True)
-    region = Region((0,), (50,), (100,), (1,))
-    kernel = kernel_of(lambda x: tanh(pad_op.bind(x, region=region, shape=(1000,))), np.ones(100))
-    text = target.module_text(emit_module([definition_of(kernel)])).text
-    places = re.findall(r"call .* @\"llvm\.masked\.load\.[^(]*\(\S+ (%\S+),", text)
-    assert places
-    assert all(f"{place} = select" in text for place in places)
+    rng = np.random.default_rng(0)
+    operands = rng.normal(size=100), rng.normal(size=2000), rng.permutation(1000)
+    kernels = [kernel for kernel in kernels_of(function, *operands) if "where" in kernel.text]
+    assert kernels
+    for kernel in kernels:
+        parsed = llvm.parse_assembly(target.module_text(emit_module([definition_of(kernel)])).text)
+        target.optimize(parsed)
+        text = str(parsed)
+        loads = re.findall(r"call .*@llvm\.masked\.load\.[^(]*\(ptr [^%]*(%[^,]+),", text)
+        assert len(loads) == len(re.findall(r"call .*@llvm\.masked\.load\.", text))
+        assert all(f"{place} = select" in text for place in loads)
+    assert_same(function, *operands)
+
+
+@pytest.mark.parametrize(
+    "dtype", ["float64", "float32", "float16", "complex64", "complex128", "int8", "bool"]
+)
+def test_reversed_elements_are_adjacent(dtype: str, masks: Masks) -> None:
+    """They are read in vectors: whole ones, part of one at the end, and with masks that are true on a range."""
+    masks(True)
+
+    def backwards(x: Any) -> Any:
+        last = len(x.shape) - 1
+        shape = (*x.shape[:-1], 3 * x.shape[-1])
+        region = Region((last,), (x.shape[-1] - 1,), (x.shape[-1],), (-1,))
+        reversed_rows = strided(x, -1, x.shape[-1] - 1)
+        return reversed_rows, strided(
+            pad_op.bind(reversed_rows, region=region, shape=shape), -1, shape[-1] - 1
+        )
+
+    for shape in [(2,), (8,), (17,), (70,), (3, 67)]:
+        x = (np.random.default_rng(1).normal(size=shape) * 3).astype(dtype)
+        assert all(lanes_in(kernel) is not None for kernel in kernels_of(backwards, x))
+        assert_same(backwards, x)
 
 
 @pytest.mark.parametrize("function", [light, heavy])

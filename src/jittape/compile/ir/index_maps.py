@@ -47,7 +47,10 @@ class Position(NamedTuple):
 
 
 class Condition(NamedTuple):
-    """The element exists where ``0 <= numerator / step < extent`` and the division leaves no remainder."""
+    """The element exists where ``0 <= numerator / step < extent`` and the division leaves no remainder.
+
+    No step is -1: the numerator is negative instead.
+    """
 
     numerator: Position
     step: int
@@ -205,12 +208,14 @@ def placed(
         if entry.dynamic is not None:
             dynamic = _summed(dynamic, (((args[entry.dynamic], EVERYWHERE), -1),))
         numerator = base._replace(offset=base.offset - entry.offset, dynamic=dynamic)
-        extent = 1 if entry.axis is None else operand_shape[entry.axis]
-        condition = Condition(numerator, entry.step if entry.axis is not None else 1, extent)
+        extent, step = (1, 1) if entry.axis is None else (operand_shape[entry.axis], entry.step)
+        if step == -1:
+            numerator, step = _divided(numerator, step), 1
+        condition = Condition(numerator, step, extent)
         if not _always(condition, extents) and condition not in conditions:
             conditions.append(condition)
         if entry.axis is not None and extent != 1:
-            positions[entry.axis] = _divided(numerator, entry.step)
+            positions[entry.axis] = _divided(numerator, step)
     return Access(tuple(positions), tuple(conditions))
 
 
@@ -234,10 +239,10 @@ def _divided(numerator: Position, step: int) -> Position:
 def _always(condition: Condition, extents: tuple[int, ...]) -> bool:
     """Return whether a condition holds on the whole nest."""
     position, step, extent = condition
-    if position.dynamic or abs(step) != 1 or isinstance(position.variable, Quotient):
+    if position.dynamic or step != 1 or isinstance(position.variable, Quotient):
         return False
     count = extents[position.variable] if position.variable is not None else 1
-    ends = (position.offset * step, (position.offset + position.step * (count - 1)) * step)
+    ends = (position.offset, position.offset + position.step * (count - 1))
     return min(ends) >= 0 and max(ends) < extent
 
 

@@ -16,6 +16,7 @@ from jittape.compile.kernels.loop.strided_vectors import load_column, store_colu
 from jittape.compile.kernels.loop.vectorize import (
     Lanes,
     addresses_of,
+    is_adjacent,
     is_reversed,
     loads_of,
     narrow_stride,
@@ -25,7 +26,7 @@ from jittape.compile.kernels.loop.vectorize import (
     strided_stores,
     written_twice,
 )
-from jittape.compile.llvm.ir_helpers import for_steps, integer
+from jittape.compile.llvm.ir_helpers import constant_table, for_steps, integer
 from jittape.compile.llvm.ir_value import IRValue, memory_type
 from jittape.compile.llvm.ir_vectors import (
     first_lanes,
@@ -213,10 +214,22 @@ class VectorBody(ScalarBody):
 
     def masked_load(self, address: Address, mask: int, dtype: np.dtype[Any]) -> IRValue:
         if self.width is None:
+            if is_adjacent(self.kernel, address):
+                return self._load_or_zero(address, mask, dtype)
             return super().masked_load(address, mask, dtype)
         wanted = self.values[mask].spread(self.width).ir
         wanted = wanted if self.mask is None else self.builder.and_(wanted, self.mask)
         return self._load_lanes(address, dtype, wanted, perhaps_none=True)
+
+    def _load_or_zero(self, address: Address, mask: int, dtype: np.dtype[Any]) -> IRValue:
+        """Emit the load of the element, or of a constant zero, for LLVM's vectorizer.
+
+        From a branch, the vectorizer makes loads of vectors that may have no elements: see `_place_of_some`.
+        """
+        builder, place = self.builder, self._place(address)
+        zeros = builder.bitcast(constant_table(builder.module, ((0.0, 0.0),)), place.type)
+        wanted = builder.select(self.values[mask].ir, place, zeros)
+        return self.load_from(wanted, dtype)
 
     def load(self, address: Address, dtype: np.dtype[Any]) -> IRValue:
         return (

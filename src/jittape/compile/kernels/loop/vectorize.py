@@ -39,6 +39,7 @@ __all__ = [
     "Lanes",
     "addresses_of",
     "cost_of_innermost",
+    "is_adjacent",
     "is_reversed",
     "lanes_in",
     "loads_of",
@@ -141,6 +142,11 @@ def _stride_of(kernel: LoopKernel, address: Address) -> Factor | None:
     return terms[0][1] if [name for name, _ in terms] == [f"i{kernel.depth - 1}"] else None
 
 
+def is_adjacent(kernel: LoopKernel, address: Address) -> bool:
+    """Return whether the innermost loop runs through adjacent elements, in either direction."""
+    return _stride_of(kernel, address) in (1, -1)
+
+
 def is_reversed(kernel: LoopKernel, address: Address) -> bool:
     """Return whether the innermost loop runs through adjacent elements from the last to the first."""
     return _stride_of(kernel, address) == -1
@@ -190,7 +196,7 @@ def _has_distant_elements(kernel: LoopKernel) -> bool:
         return True
     read = {load.address for load in loads}
     apart = read.symmetric_difference(written) - (read & {store.address for store in kernel.stores})
-    return any(_stride_of(kernel, a) not in (1, -1) for a in addresses_of(kernel) if a not in apart)
+    return not all(is_adjacent(kernel, a) for a in addresses_of(kernel) if a not in apart)
 
 
 def _suit_windows(strides: Sequence[int | None], dtypes: Sequence[np.dtype[Any]]) -> bool:
