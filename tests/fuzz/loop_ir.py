@@ -36,7 +36,7 @@ SHARE_STEP = 16
 def computed(primitive: Any, params: Sequence[tuple[str, Any]], operands: Sequence[Any], dtype: Any) -> Any:
     """Evaluate the scalar expression of a map, or combine a few elements as a reduction does."""
     if isinstance(primitive.lowering, Map):
-        result = primitive.impl(*operands, **dict(params))
+        result = primitive.impl(*np.broadcast_arrays(*operands), **dict(params))
     else:
         assert isinstance(primitive.lowering, Reduce)
         result = reduce(lambda a, b: primitive.lowering.combine(MATH, a, b), operands)
