@@ -296,10 +296,7 @@ class Trie:
         order = list(self._walk())
         last_use: dict[int, int] = {}
         for node in reversed(order):
-            used = node.stamp
-            for child in node.children.values():
-                used = max(used, last_use[id(child)])
-            last_use[id(node)] = used
+            last_use[id(node)] = max([node.stamp, *[last_use[id(child)] for child in node.children.values()]])
         uses = sorted(last_use.values())
         too_many = max(len(order) - config._max_trie_nodes // 2, 0)
         oldest = min(uses[too_many - 1], self.clock - 1) if too_many else -1
