@@ -168,7 +168,21 @@ def test_steps_of_a_cell_of_ones_own():
         (lambda: layers.SpatialDropout2D(0.5)(ROWS), ValueError, "takes inputs with 4 dimensions"),
         (lambda: layers.GaussianDropout(1.0), ValueError, "GaussianDropout: `rate` must be"),
         (lambda: layers.Lambda(3), TypeError, r"\[Lambda\] function must be callable, got 3"),
-        (lambda: layers.Normalization()(ROWS), ValueError, r"has no moments: call adapt\(data\) before"),
+        (
+            lambda: layers.Normalization(axis=5)(ROWS),
+            ValueError,
+            r"axis \[5\] does not exist in inputs of 2 dimensions",
+        ),
+        (
+            lambda: layers.Normalization(axis=1).build((None, None)),
+            ValueError,
+            r"along axis \[1\] must be known",
+        ),
+        (
+            lambda: layers.Normalization(mean=1.0, variance=1.0).adapt(ROWS),
+            ValueError,
+            "a given mean and variance",
+        ),
         (lambda: layers.Normalization(mean=1.0), ValueError, "both mean and variance"),
         (lambda: layers.Normalization().adapt(np.ones((0, 3))), ValueError, "adapt needs at least one row"),
         (

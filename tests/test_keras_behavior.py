@@ -189,8 +189,32 @@ def test_moments_of_a_normalization_have_the_shape_of_keras():
         layer = layers.Normalization(axis=axis)
         layer.adapt(x)
         assert (layer.mean.shape, layer.variance.shape) == (shape, shape)
+        names = ["mean", "variance", "count"]
+        assert [w.name for w in layer.weights] == [w.name for w in layer.non_trainable_weights] == names
         clone = layers.Normalization.from_config(layer.get_config())
+        np.testing.assert_array_equal(clone(x).numpy(), (x / np.float32(1.0)))
+        clone.set_weights(layer.get_weights())
         np.testing.assert_array_equal(clone(x).numpy(), layer(x).numpy())
+        with pytest.raises(ValueError, match="was built for moments of shape"):
+            layer.adapt(np.ones((4, 4, 4, 4)))
+
+
+def test_moments_of_a_normalization_are_stored(tmp_path):
+    x = np.random.default_rng(0).normal(size=(5, 3)).astype("float32")
+    norm = layers.Normalization()
+    norm.adapt(x)
+    model = keras.Sequential([norm, layers.Dense(2)])
+    model(x)
+    model.save_weights(tmp_path / "model.weights.h5")
+    jt.train.Checkpoint(model=model).write(tmp_path / "state")
+    for restore in (
+        lambda other: other.load_weights(tmp_path / "model.weights.h5"),
+        lambda other: jt.train.Checkpoint(model=other).read(tmp_path / "state"),
+    ):
+        other = keras.Sequential([layers.Normalization(), layers.Dense(2)])
+        other(x)
+        restore(other)
+        np.testing.assert_array_equal(other(x).numpy(), model(x).numpy())
 
 
 def test_the_variables_of_layers_are_lists():

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from jittape.core.argument_checks import numbers
+from jittape.core.dtypes import int64
 from jittape.core.user_calls import as_int
 from jittape.data import Dataset
 from jittape.errors import ShapeError
@@ -18,7 +19,10 @@ from jittape.primitives.elementwise.arithmetic import add, multiply, subtract
 from jittape.primitives.elementwise.division import divide
 from jittape.primitives.elementwise.exponential import sqrt
 from jittape.primitives.elementwise.piecewise import maximum
+from jittape.primitives.shape.reshaping import reshape
 from jittape.recording.convert import constant
+from jittape.recording.operators import Operators
+from jittape.recording.variable import Variable
 
 __all__ = ["Identity", "Lambda", "Normalization", "Operation", "Rescaling"]
 
@@ -120,12 +124,14 @@ class Rescaling(Layer):
 class Normalization(Layer):
     """Inputs shifted and scaled to the mean 0 and the variance 1, by moments that `adapt` computes.
 
+    The moments are weights that are not trained: 0 and 1 before `adapt`.
+
     Parameters
     ----------
     axis : int, sequence of int or None
         Dimensions with moments of their own; None for one mean and one variance.
     mean, variance : float or array, optional
-        The moments; `adapt` is not needed then.
+        The moments, which are no weights then; `adapt` is not needed.
     invert : bool
         Whether normalized inputs are brought back to the moments.
     **options : those of `Layer`
@@ -133,7 +139,7 @@ class Normalization(Layer):
     Raises
     ------
     ValueError
-        If only one of `mean` and `variance` is given; at the call, if there are no moments.
+        If only one of `mean` and `variance` is given.
 
     Examples
     --------
@@ -141,6 +147,8 @@ class Normalization(Layer):
     >>> layer.adapt(np.array([[1.0, 10.0], [3.0, 30.0]]))
     >>> layer([[3.0, 10.0]]).numpy()
     array([[ 1., -1.]], dtype=float32)
+    >>> [w.name for w in layer.weights]
+    ['mean', 'variance', 'count']
     """
 
     supports_masking = takes_floats = True
@@ -153,15 +161,41 @@ class Normalization(Layer):
             raise ValueError("[Normalization] give both mean and variance, or neither of them")
         self.axis = axis if axis is None or isinstance(axis, Sequence) else (axis,)
         self.invert = bool(invert)
-        self.mean = None if mean is None else numbers("Normalization", "mean", mean, self.dtype)
-        self.variance = (
-            None if variance is None else numbers("Normalization", "variance", variance, self.dtype)
-        )
+        given = {"mean": mean, "variance": variance}
+        self._fixed = {
+            name: numbers("Normalization", name, x, self.dtype) for name, x in given.items() if x is not None
+        }
+        self.adapt_mean: Variable | None = None
+        self.adapt_variance: Variable | None = None
+        self.count: Variable | None = None
+        self._shape: tuple[int, ...] = ()
 
     def _config_of(self, home: type) -> dict[str, Any]:
-        moments = {"mean": self.mean, "variance": self.variance}
-        lists = {name: None if x is None else np.asarray(x).tolist() for name, x in moments.items()}
-        return super()._config_of(home) | lists  # Keras takes no arrays
+        lists = {name: x.tolist() for name, x in self._fixed.items()}  # Keras takes no arrays
+        return super()._config_of(home) | {"mean": None, "variance": None} | lists
+
+    @property
+    def mean(self) -> Any:
+        """The mean, with the dimensions of the inputs; None before the layer is built."""
+        return self._moments("mean", self.adapt_mean)
+
+    @property
+    def variance(self) -> Any:
+        """The variance, with the dimensions of the inputs; None before the layer is built."""
+        return self._moments("variance", self.adapt_variance)
+
+    def _moments(self, name: str, weight: Variable | None) -> Any:
+        return self._fixed.get(name) if weight is None else reshape(weight, self._shape)
+
+    def build(self, input_shape: Any) -> None:
+        """Create the weights for inputs of this shape, unless the moments are given."""
+        if self._fixed:
+            return
+        self._shape = self._shape_of_moments(input_shape)
+        extents = [self._shape[axis] for axis in self._kept(len(input_shape))]
+        self.adapt_mean = self.add_weight(extents, "zeros", trainable=False, name="mean")
+        self.adapt_variance = self.add_weight(extents, "ones", trainable=False, name="variance")
+        self.count = self.add_weight((), "zeros", dtype=int64, trainable=False, name="count")
 
     def adapt(self, data: Any) -> None:
         """Compute the moments of an array, or of the batches of a dataset.
@@ -169,48 +203,67 @@ class Normalization(Layer):
         Raises
         ------
         ValueError
-            If there are no rows.
+            If there are no rows, if they do not fit the layer, or if the moments are given.
         """
+        if self._fixed:
+            raise ValueError(f"layer {self.name!r} has a given mean and variance, which adapt would replace")
         batches = [np.asarray(batch) for batch in data] if isinstance(data, Dataset) else [np.asarray(data)]
         if not batches or not sum(map(len, batches)):
             raise ValueError(f"[Normalization] adapt needs at least one row, got {data!r}")
         rows = np.concatenate(batches).astype(np.float64)
-        kept = {axis % rows.ndim for axis in self.axis or ()}
-        others = tuple(i for i in range(rows.ndim) if i not in kept)
-        self.mean = rows.mean(others, keepdims=True).astype(self.dtype)
-        self.variance = rows.var(others, keepdims=True).astype(self.dtype)
+        if not self.built:
+            self.build((None, *rows.shape[1:]))
+        expected = self._shape_of_moments(rows.shape)
+        if expected != self._shape:
+            raise ValueError(
+                f"layer {self.name!r} was built for moments of shape {self._shape}, but adapt got data of shape "
+                f"{rows.shape}"
+            )
+        assert self.adapt_mean is not None
+        assert self.adapt_variance is not None
+        kept = self._kept(rows.ndim)
+        others = tuple([i for i in range(rows.ndim) if i not in kept])
+        self.adapt_mean.assign(rows.mean(others).astype(self.dtype))
+        self.adapt_variance.assign(rows.var(others).astype(self.dtype))
 
     def call(self, inputs: Any) -> Any:
         """Return the normalized `inputs`."""
-        if self.mean is None or self.variance is None:
-            raise ValueError(
-                f"layer {self.name!r} has no moments: call adapt(data) before, or give mean and variance"
-            )
-        mean, variance = [self._along_axes(x, inputs.shape) for x in (self.mean, self.variance)]
+        shape = self._shape_of_moments(inputs.shape)
+        mean, variance = [self._fitting(moments, shape) for moments in (self.mean, self.variance)]
         deviation = maximum(sqrt(variance), 1e-7)
         if self.invert:
             return add(mean, multiply(inputs, deviation))
         return divide(subtract(inputs, mean), deviation)
 
-    def _along_axes(self, moments: Any, shape: Any) -> Any:
-        """Return moments in a shape that broadcasts to that of the inputs: their dimensions are those of `axis`."""
-        ndim = len(shape)
+    def _kept(self, ndim: int) -> list[int]:
+        """Return the dimensions with moments of their own, in order."""
         axes = sorted([as_int("axis", axis) for axis in self.axis or ()])
-        if not all(-ndim <= axis < ndim for axis in axes):
+        if not all([-ndim <= axis < ndim for axis in axes]):
             raise ShapeError(
-                f"layer {self.name!r}: axis {axes} does not exist in inputs of shape {tuple(shape)}"
+                f"layer {self.name!r}: axis {axes} does not exist in inputs of {ndim} dimensions"
             )
-        kept = [axis % ndim for axis in axes]
-        expected = tuple([n if i in kept else 1 for i, n in enumerate(shape)])
+        return sorted([axis % ndim for axis in axes])
+
+    def _shape_of_moments(self, shape: Any) -> tuple[int, ...]:
+        """Return the shape in which moments broadcast to inputs of `shape`."""
+        kept = self._kept(len(shape))
+        if any([shape[axis] is None for axis in kept]):
+            raise ShapeError(
+                f"layer {self.name!r}: the extents along axis {kept} must be known, got inputs of shape {tuple(shape)}"
+            )
+        return tuple([n if i in kept else 1 for i, n in enumerate(shape)])
+
+    def _fitting(self, moments: Any, shape: tuple[int, ...]) -> Any:
+        """Return moments, or given ones of another shape, in the `shape` that broadcasts to the inputs."""
         found = moments
-        if moments.ndim and moments.ndim != ndim:
-            found = moments.reshape(expected) if moments.size == math.prod(expected) else moments
-        if found.ndim and found.shape != expected:
+        if moments.ndim and moments.ndim != len(shape) and moments.size == math.prod(shape):
+            found = moments.reshape(shape)
+        if found.ndim and found.shape != shape:
             raise ShapeError(
-                f"layer {self.name!r} has moments of shape {moments.shape}, which do not fit axis {axes} of inputs of "
-                f"shape {tuple(shape)}"
+                f"layer {self.name!r} has moments of shape {tuple(moments.shape)}, which do not fit inputs whose "
+                f"moments have the shape {shape}"
             )
-        return constant(found)
+        return found if isinstance(found, Operators) else constant(found)
 
 
 class Operation(Layer):
