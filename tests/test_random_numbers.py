@@ -338,7 +338,7 @@ def test_generators_from_other_states():
     assert generator.state.numpy().tolist() == [5, 6, 7]
     assert int(generator.key) == 7
     assert generator.algorithm == 1
-    copies = [R.Generator(copy_from=generator), R.Generator.from_state(generator.state)]
+    copies = [R.Generator(copy_from=generator), R.Generator.from_state(generator.state.numpy())]
     assert len({tuple(g.normal([2]).tolist()) for g in [generator, *copies]}) == 1
     generator.reset_from_key_counter(1, [2, 3])
     assert generator.state.numpy().tolist() == [2, 3, 1]
@@ -347,6 +347,15 @@ def test_generators_from_other_states():
     assert generator.state.numpy().tolist() == [14, 5, 6]
     random = [R.Generator.from_non_deterministic_state().state.numpy().tolist() for _ in range(2)]
     assert random[0] != random[1]
+
+
+def test_generators_share_a_variable():
+    state = jt.Variable(np.array([5, 0, 7]))
+    first, second = R.Generator.from_state(state), R.Generator(state=state)
+    assert first.state is second.state is state
+    drawn = {tuple(g.normal([2]).tolist()) for g in (first, second, first)}
+    assert len(drawn) == 3
+    assert state.numpy()[0] > 5
 
 
 def test_split_generators_are_independent():

@@ -62,11 +62,9 @@ class Generator(Module):
         require_algorithm("Generator", alg)
         if (copy_from is None) == (state is None):
             raise ValueError("[random.Generator] give either copy_from or state; or use Generator.from_seed")
-        self._state = Variable(
-            _state_array("Generator", state) if copy_from is None else copy_from.state,
-            trainable=False,
-            name="state",
-        )
+        first = _state_array("Generator", state) if copy_from is None else copy_from.state
+        shares = isinstance(state, Variable) and state.dtype == np.int64
+        self._state = state if shares else Variable(first, trainable=False, name="state")
 
     @classmethod
     def from_seed(cls, seed: int, alg: Any = None) -> Generator:
@@ -75,7 +73,7 @@ class Generator(Module):
 
     @classmethod
     def from_state(cls, state: Any, alg: Any = None) -> Generator:
-        """Return a generator with the `state` of another one."""
+        """Return a generator that begins at `state`. It advances an int64 Variable itself, which others may share."""
         return cls(state=state, alg=alg)
 
     @classmethod
