@@ -38,6 +38,12 @@ from tensorflow_programs import (
     training,
     unusual_arguments,
 )
+from tensorflow_programs.guides import (
+    gradients_in_depth,
+    keras_in_depth,
+    traced_programs,
+    values_in_depth,
+)
 from tensorflow_programs.textbooks import (
     agents_and_mixtures,
     guides_in_full,
@@ -75,6 +81,10 @@ PAGES = (
     pages_of_tutorials,
     tutorials_in_full,
     guides_in_full,
+    values_in_depth,
+    gradients_in_depth,
+    traced_programs,
+    keras_in_depth,
 )
 
 Program = Callable[[Any], Any]

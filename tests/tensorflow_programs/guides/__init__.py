@@ -1,0 +1,1 @@
+"""Programs with single pages of TensorFlow's guides in mind."""
