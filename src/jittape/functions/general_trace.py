@@ -34,8 +34,6 @@ from jittape.functions.python_function import (
 from jittape.functions.signature import SPECIALIZABLE, Call, shared_leaves
 from jittape.functions.trace_report import Uncompiled
 from jittape.functions.variable_arguments import to_pin, variable_positions, with_variable_placeholders
-from jittape.recording.extent_trace import ExtentTrace
-from jittape.recording.shapes.shape_tensor import ShapeTensor
 from jittape.recording.tensor import Tensor
 from jittape.recording.user_line import user_line
 
@@ -43,7 +41,7 @@ __all__ = ["SAMPLES", "Families", "GeneralTrace", "Varying", "traced_with_extent
 
 SAMPLES = (101, 103, 107, 109, 113, 127, 131, 137, 139, 149)
 """Extents that functions with open signatures are traced for: unlikely to occur elsewhere in a function."""
-_PLAIN = frozenset((bool, int, float, complex, str, type(None), Tensor, ShapeTensor, Extent))
+_PLAIN = frozenset((bool, int, float, complex, str, type(None), Tensor, Extent))
 """Types of constant results that contain no extent, or are one. The arrays of tensors contain none."""
 _MOST_VARIANTS = 8
 """Maximum number of general traces of one family. Each holds where other guards do, such as for long arrays."""
@@ -194,6 +192,8 @@ def traced_with_extents(
     ProgramError
         If a general trace cannot have the properties that the function needs.
     """
+    from jittape.recording.extent_trace import ExtentTrace  # most functions are called with one shape first
+
     numbers = {i: issubclass(key, SPECIALIZABLE) for i, key in enumerate(keys) if isinstance(key, type)}
     bools = [i for i in numbers if keys[i] is bool]
     plain = bools if bools and tests_bool_identity(python) else []
@@ -215,7 +215,11 @@ def traced_with_extents(
 
 def _is_plain(leaf: Any) -> bool:
     """Return whether a constant result contains no extent, or is one."""
-    return type(leaf) in _PLAIN or (isinstance(leaf, np.ndarray) and leaf.dtype.kind != "O")
+    from jittape.recording.shapes.shape_tensor import ShapeTensor
+
+    if type(leaf) in _PLAIN or type(leaf) is ShapeTensor:
+        return True
+    return isinstance(leaf, np.ndarray) and leaf.dtype.kind != "O"
 
 
 class Families:

@@ -300,7 +300,7 @@ def _most_objects() -> int:
     ``vm.max_map_count`` mappings, 65,530 by default; machine code takes at most half of them.
     """
     try:
-        with open("/proc/sys/vm/max_map_count", encoding="ascii") as file:
+        with open("/proc/sys/vm/max_map_count", "rb") as file:
             return int(file.read()) // 4
     except (OSError, ValueError):
         return 2**14
