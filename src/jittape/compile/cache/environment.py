@@ -24,8 +24,9 @@ from jittape.compile.llvm.host_processor import (
     host_processor,
     remember_host,
 )
+from jittape.version import IMPORTED_AT
 
-__all__ = ["HOST_FILE", "environment", "host_content", "host_name"]
+__all__ = ["HOST_FILE", "environment", "host_content", "host_name", "is_unchanged"]
 
 HOST_FILE = r"host-[0-9a-f]{32}"
 """Pattern of the names of files with `HostProcessor` and the digest of the sources."""
@@ -40,8 +41,10 @@ def environment(root: str) -> dict[str, str]:
     Raises
     ------
     OSError
-        If the sources of the package cannot be read.
+        If the sources of the package cannot be read, or have changed since the import.
     """
+    if _first_times()[1] > IMPORTED_AT:
+        raise OSError("the sources of jittape have changed since the import")
     name = host_name()
     sources = None
     if name is not None:
@@ -56,9 +59,21 @@ def environment(root: str) -> dict[str, str]:
     }
 
 
+def is_unchanged() -> bool:
+    """Return whether the sources are still those of `environment`, so that what they compile may be kept for it."""
+    with contextlib.suppress(OSError):
+        return source_times() == _first_times()
+    return False
+
+
+@cache
+def _first_times() -> tuple[str, float]:
+    return source_times()
+
+
 def host_content() -> bytes | None:
     """Return the content of the file for the next process; None if the sources have changed just now."""
-    if source_times()[1] > time.time() - _SETTLED_SECONDS:
+    if _first_times()[1] > time.time() - _SETTLED_SECONDS:
         return None
     body = json.dumps([source_digest(), *host_processor()]).encode()
     return digest(body) + body
@@ -68,7 +83,7 @@ def host_content() -> bytes | None:
 def host_name() -> str | None:
     """Return the name of the file, a hash of all that its content depends on; None where that is unknown."""
     key = host_key()
-    return None if key is None else f"host-{digest(f'{key} {source_times()[0]}'.encode()).hex()}"
+    return None if key is None else f"host-{digest(f'{key} {_first_times()[0]}'.encode()).hex()}"
 
 
 def _remembered(content: bytes) -> str:

@@ -28,7 +28,7 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 from jittape.compile.cache.batch_file import BATCH_NAME, Batch, packed, unpacked
-from jittape.compile.cache.environment import environment, host_content, host_name
+from jittape.compile.cache.environment import environment, host_content, host_name, is_unchanged
 from jittape.compile.cache.private_files import BINARY, Damaged, digest, is_private, read_private
 from jittape.core.config import config
 from jittape.core.locks import lock
@@ -162,7 +162,7 @@ class DiskCache:
         self.root.parent.mkdir(parents=True, exist_ok=True)
         for folder in (self.root, self.folder):
             folder.mkdir(mode=0o700, exist_ok=True)
-        if not self._trusted():
+        if not (self._trusted() and is_unchanged()):
             return
         self._write_host()
         content = packed(batch, self.parts)
@@ -273,7 +273,7 @@ def _unlink(path: str) -> None:
 def _opened(root: str, thresholds: str) -> DiskCache | None:
     try:
         parts = {"jittape": __version__, **environment(root)}
-    except OSError:  # the package is in an archive
+    except OSError:  # the package is in an archive, or was edited
         return None
     cache = DiskCache(root, parts | ({"thresholds": thresholds} if thresholds else {}))
     cache.note_host()  # the kernels may be on disk already, and nothing else will be written
