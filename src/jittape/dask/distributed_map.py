@@ -15,13 +15,13 @@ from jittape.progress_bar import progress as progress_bar
 
 __all__ = ["BatchSizes", "map"]
 
-_SECONDS = 0.5
+_SECONDS = 1.0
 """Duration of a batch if its tasks are shorter: a batch costs 5 ms of processor time, most of it in Dask."""
 _GROWTH = 32
 """Most that a batch may be larger than the largest before it, in case the first tasks are short by chance."""
-_LEFT = 4
+_LEFT = 2
 """A batch contains at most one task of so many for each thread, so that all threads end at about the same time."""
-_SMALLEST = 8
+_SMALLEST = 16
 """The last batches are smaller by this factor at most."""
 _WAITING = 2
 """Batches of a thread, of which one waits while the other is computed."""
@@ -34,7 +34,7 @@ def map(
 ) -> list[Any]:
     """Return ``[f(task) for task in tasks]``, computed on the workers of a Dask cluster.
 
-    Tasks are sent in batches of about half a second. The tasks of a lost worker are computed by another one.
+    Tasks are sent in batches of about a second. The tasks of a lost worker are computed by another one.
 
     Parameters
     ----------
