@@ -91,8 +91,8 @@ def test_an_engine_that_stays_at_a_bound_is_noticed(
     stays = Engine(lambda problem, *_: Outcome(problem.start, True, "", None), takes_constraints=False)
     monkeypatch.setitem(ENGINES, "stays", stays)
     options: dict[str, Any] = {"start": {"a": start}, "sigma": 0.05, "bounds": {"a": (low, high)}}
-    with pytest.warns(UserWarning, match="a is at its bound, but the cost falls from there"):
-        jt.fit(lambda p, t: p["a"] * jt.exp(-t / 1.5), (T, Y), engine="stays", **options)
+    with pytest.warns(UserWarning, match="did not converge: the cost falls from the bound of a inwards"):
+        assert not jt.fit(lambda p, t: p["a"] * jt.exp(-t / 1.5), (T, Y), engine="stays", **options).success
 
 
 @pytest.mark.parametrize(("low", "high"), [(None, 1.0), (9.0, None), (0.0, 1.0)])
@@ -104,3 +104,69 @@ def test_a_minimum_at_a_bound_is_one(low: float | None, high: float | None) -> N
             lambda p, t: p["a"] * jt.exp(-t / 1.5), (T, Y), start, sigma=0.05, bounds={"a": (low, high)}
         )
     assert found.params == pytest.approx(start)
+
+
+CONSTRAINED: dict[str, dict[str, Any]] = {
+    "free": {},
+    "bounds": {"bounds": {"a": (None, 0.5), "b": (-1.0, None)}},
+    "inequality": {"constraints": [(lambda p: p["a"] + p["b"], None, 0.75)]},
+    "equation": {"constraints": [(lambda p: p["a"] * p["b"], 0.5, 0.5)]},
+}
+
+
+@pytest.mark.parametrize("case", CONSTRAINED)
+@pytest.mark.parametrize("seed", range(4))
+def test_success_is_what_exact_derivatives_say(monkeypatch: pytest.MonkeyPatch, case: str, seed: int) -> None:
+    """Engines that claim success anywhere, or failure at the minimum."""
+    data = (T, 2.0 * T + 1.0 + 0.05 * np.random.default_rng(seed).normal(size=T.size))
+    start, options = {"a": 0.4, "b": 0.3}, {"sigma": 0.05} | CONSTRAINED[case]
+    best = jt.fit(line, data, start, **options)
+    assert best.success
+    runs: list[np.ndarray[Any, Any]] = []
+
+    def engine(end: np.ndarray[Any, Any], claims_success: bool) -> Engine:
+        def run(problem: Any, *unused: Any) -> Outcome:
+            runs.append(problem.start)
+            return Outcome(end, claims_success, "done", None)
+
+        return Engine(run, takes_constraints=True)
+
+    monkeypatch.setitem(ENGINES, "fails", engine(best.values, False))
+    assert jt.fit(line, data, start, engine="fails", **options).success
+    assert len(runs) == 1
+    # Away from the minimum, along the bounds and constraints: a + b and a * b stay.
+    a, b = best.values
+    away = {"free": (a + 0.1, b), "bounds": (a, b + 0.1), "inequality": (a - 0.1, b + 0.1)}
+    end = np.array(away.get(case, (1.1 * a, b / 1.1)))
+    monkeypatch.setitem(ENGINES, "claims", engine(end, True))
+    with pytest.warns(UserWarning, match="claims did not converge: done; the minimum is .* standard errors"):
+        assert not jt.fit(line, data, start, engine="claims", **options).success
+    np.testing.assert_array_equal(runs[1:], [list(start.values()), end, end])
+
+
+def test_a_saddle_is_no_minimum(monkeypatch: pytest.MonkeyPatch) -> None:
+    stays = Engine(lambda problem, *_: Outcome(problem.start, True, "done", None), takes_constraints=False)
+    monkeypatch.setitem(ENGINES, "stays", stays)
+
+    def saddle(p: Any) -> Any:
+        return p["a"] ** 2 - p["b"] ** 2 + p["b"] ** 4
+
+    with pytest.warns(UserWarning, match="the cost curves downwards there"):
+        assert not jt.fit(saddle, (), {"a": 0.0, "b": 0.0}, loss="nll", engine="stays").success
+
+
+@pytest.mark.parametrize("size", [1e-8, 1.0, 1e8])
+@pytest.mark.parametrize("algorithm", [None, "L-BFGS-B", "SLSQP", "BFGS"])
+def test_exact_data_are_fitted(size: float, algorithm: str | None) -> None:
+    """Residuals are rounding errors, of which a standard error is not to be estimated."""
+    y = size * (3.0 * np.exp(-T / 1.5) + 0.5)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message=r"\[fit\].*")
+        found = jt.fit(
+            lambda p, t: size * (p["height"] * jt.exp(-t / p["life"]) + p["floor"]),
+            (T, y),
+            {"height": 1.0, "life": 1.0, "floor": 0.1},
+            algorithm=algorithm,
+        )
+    assert found.success
+    np.testing.assert_allclose(found.values, [3.0, 1.5, 0.5], rtol=1e-6)

@@ -406,8 +406,8 @@ def test_value_and_gradient_of_a_point_are_one_evaluation(monkeypatch: pytest.Mo
             assert calls == problem.evaluations == step + 1
             x += 0.125  # in place, as some engines do
         assert problem.value(problem.start) != value
-        return Outcome(x, True, "", None)
+        return Outcome(x, False, "", None)
 
     monkeypatch.setitem(ENGINES, "careful", Engine(run, takes_constraints=False))
     with pytest.warns(UserWarning, match="standard errors away"):
-        assert jt.fit(counted, (T, Y), START, engine="careful").evaluations == 4
+        assert jt.fit(counted, (T, Y), START, engine="careful").evaluations == 5  # one to check the end

@@ -188,10 +188,45 @@ def test_products_of_parameters_are_undetermined(engine: str) -> None:
     assert np.isnan(list(found.errors.values())).all()
 
 
-def test_an_algorithm_that_stops_early_is_noticed() -> None:
+def test_an_algorithm_that_stops_early_runs_again() -> None:
     pytest.importorskip("iminuit")
-    with pytest.warns(UserWarning, match="the minimum is .* standard errors away"):
-        jt.fit(decay, (T, Y), START, sigma=0.05, engine="iminuit", algorithm="simplex")
+    expected = jt.fit(decay, (T, Y), START, sigma=0.05)
+    found = jt.fit(decay, (T, Y), START, sigma=0.05, engine="iminuit", algorithm="simplex")
+    assert found.success
+    assert found.cost - expected.cost < 0.5 * 0.05**2
+    limited: dict[str, Any] = {"algorithm": "simplex", "options": {"ncall": 5}}
+    with pytest.warns(UserWarning, match="MINUIT: stopped by the call limit"):
+        assert not jt.fit(decay, (T, Y), START, sigma=0.05, engine="iminuit", **limited).success
+
+
+ALGORITHMS = [
+    *[("scipy", name) for name in ("trf", "L-BFGS-B", "TNC", "SLSQP", "trust-constr", "Nelder-Mead", "Powell")],
+    *[("iminuit", name) for name in ("migrad", "simplex")],
+    *[("lmfit", name) for name in ("leastsq", "lbfgsb", "bfgs", "cg", "tnc", "nelder", "slsqp", "newton")],
+    *[("nlopt", name) for name in ("LD_SLSQP", "LD_MMA", "LD_LBFGS", "LN_BOBYQA", "LN_SBPLX")],
+    *[("optimagic", name) for name in ("scipy_lbfgsb", "scipy_bfgs", "scipy_truncated_newton", "scipy_ls_trf")],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("is_bounded", [False, True])
+@pytest.mark.parametrize("name", FITS)
+@pytest.mark.parametrize(("engine", "algorithm"), ALGORITHMS)
+def test_success_means_the_minimum(engine: str, algorithm: str, name: str, is_bounded: bool) -> None:
+    """lmfit's L-BFGS-B, TNC and SLSQP reported success with costs up to 1e5 times the variance above the minimum."""
+    pytest.importorskip(LIBRARIES.get(engine, "scipy"))
+    fit = FITS[name]
+    options: dict[str, Any] = {"start": fit.start}
+    if is_bounded:
+        below = {"b1": 0.9 * fit.values[0]}
+        options = {"start": fit.start | below, "bounds": {"b1": (None, 0.99 * fit.values[0])}}
+    best = jt.fit(fit.model, (fit.x, fit.y), **options)
+    options |= {"engine": engine, "algorithm": algorithm}
+    if is_bounded and algorithm == "scipy_bfgs":
+        with pytest.raises(ValueError, match="scipy_bfgs takes no bounds"):
+            jt.fit(fit.model, (fit.x, fit.y), **options)
+        return
+    found = jt.fit(fit.model, (fit.x, fit.y), **options)
+    assert not found.success or found.cost - best.cost < 0.05**2 * best.chi2 / best.dof
 
 
 def test_ipopt_gets_sparse_derivatives() -> None:

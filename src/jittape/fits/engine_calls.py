@@ -1,4 +1,4 @@
-"""Call of an engine: its errors in words of `jt.fit`, and a check that its result keeps to bounds and constraints."""
+"""Call of an engine: its errors in words of `jt.fit`, and a check of its result, which may start it once more."""
 
 from __future__ import annotations
 
@@ -10,22 +10,55 @@ import numpy as np
 from jittape.fits import fit_problem
 from jittape.fits.fit_engines import ENGINES, Outcome
 from jittape.fits.fit_problem import FitProblem
+from jittape.fits.minimum_check import FAR, remainder_at
 
 __all__ = ["EngineCall"]
 
 _TOLERANCE = 1e-3
 """Distance from a bound, relative to the value or 1, beyond which it counts as violated."""
+_SURE = 1e-3
+"""Distance from the minimum, in standard errors, below which a fit has converged whatever the engine says."""
+_RUNS = 3
+"""Maximum number of times that an engine runs, each time from where it stopped."""
 
 
 class EngineCall(NamedTuple):
-    """An engine with an algorithm and options, called with a problem."""
+    """An engine with an algorithm and options, called with a problem.
+
+    `method` is the one of `covariance_at`, for the check of the minimum.
+    """
 
     engine: str
     algorithm: str | None
     options: Mapping[str, Any]
+    method: str
 
     def __call__(self, problem: FitProblem) -> Outcome:
-        """Return where the engine stops; errors of the model are raised as they are.
+        """Return where the engine stops. It converged if exact derivatives say that this is a minimum.
+
+        Engines compare values of the cost, and some stop far from the minimum. They run again from there.
+        """
+        outcome = self._run(problem)
+        for _ in range(_RUNS - 1):
+            checked = self._checked(problem, outcome)
+            if not outcome.success or checked.success:
+                return checked
+            problem.start = outcome.x
+            outcome = self._run(problem)
+        return self._checked(problem, outcome)
+
+    def _checked(self, problem: FitProblem, outcome: Outcome) -> Outcome:
+        """Return an outcome whose `success` is that of exact derivatives, bounds and constraints."""
+        violated = _violated(problem, outcome.x)
+        if violated:
+            return outcome._replace(success=False, message=_joined(outcome.message, violated))
+        distance, reason = remainder_at(problem, outcome.x, self.method)
+        if reason:
+            return outcome._replace(success=False, message=_joined(outcome.message, reason))
+        return outcome._replace(success=distance <= (FAR if outcome.success else _SURE))
+
+    def _run(self, problem: FitProblem) -> Outcome:
+        """Return where one run of the engine stops; errors of the model are raised as they are.
 
         Raises
         ------
@@ -33,7 +66,7 @@ class EngineCall(NamedTuple):
             If the engine refuses the algorithm, its options, bounds or constraints.
         """
         try:
-            outcome = ENGINES[self.engine].run(problem, self.algorithm, self.options)
+            return ENGINES[self.engine].run(problem, self.algorithm, self.options)
         except ImportError:
             raise
         except Exception as error:
@@ -41,10 +74,6 @@ class EngineCall(NamedTuple):
             if own is not None:
                 raise own from None
             raise ValueError(self._refusal(problem, error)) from error
-        violated = _violated(problem, outcome.x)
-        if violated:
-            return outcome._replace(success=False, message=f"{outcome.message}; {violated}")
-        return outcome
 
     def _refusal(self, problem: FitProblem, error: Exception) -> str:
         algorithm = "" if self.algorithm is None else f" refuses algorithm {self.algorithm!r}"
@@ -59,6 +88,10 @@ class EngineCall(NamedTuple):
             said if said and type(error) is ValueError else f"{type(error).__name__}: {said}".rstrip(": ")
         )
         return f"[fit] engine {self.engine!r}{what}: {reason}"
+
+
+def _joined(*sentences: str) -> str:
+    return "; ".join(filter(None, sentences))
 
 
 def _listed(words: list[str]) -> str:

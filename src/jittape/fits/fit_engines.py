@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jittape.fits.fit_problem import FitProblem
-from jittape.fits.scaled_problem import ScaledProblem, step_sizes
+from jittape.fits.scaled_problem import ScaledProblem, start_variance, step_sizes
 from jittape.interop.optional_library import imported
 from jittape.scipy.optimize.minimization import WITH_HESSIAN, WITH_PRODUCTS
 from jittape.sparse.sparse_derivatives import sparse_hessian, sparse_jacobian
@@ -110,8 +110,7 @@ def _run_scipy(problem: FitProblem, algorithm: str | None, options: Mapping[str,
     cost = _FiniteCost(scaled) if algorithm.lower() == "l-bfgs-b" else scaled.value_and_gradient
     found = minimize(cost, scaled.start, jac=True, method=algorithm, **more)
     found.x = scaled.whole(found.x)
-    success = bool(found.success) or _is_minimum(problem, found.x)
-    return Outcome(found.x, success, str(found.message), found)
+    return Outcome(found.x, bool(found.success), str(found.message), found)
 
 
 class _FiniteCost:
@@ -136,26 +135,10 @@ class _FiniteCost:
         return value, gradient
 
 
-def _is_minimum(problem: FitProblem, x: _Array) -> bool:
-    """Return whether a Newton step would lower the cost by less than 1e-9.
-
-    Some methods fail once rounding errors of the cost hide what a step gains, although they stand at the minimum.
-    One standard error away, the cost is higher by 0.5.
-    """
-    inner = (x > problem.lower) & (x < problem.upper)
-    if problem.constraints or not inner.any():
-        return False
-    gradient, curvature = problem.gradient(x)[inner], problem.hessian(x)[np.ix_(inner, inner)]
-    try:
-        step = np.linalg.solve(curvature, gradient)
-    except np.linalg.LinAlgError:
-        return False
-    return bool(0.0 <= 0.5 * gradient @ step < 1e-9) and bool(np.linalg.eigvalsh(curvature)[0] > 0.0)
-
-
 _WITH_CONSTRAINTS = ("slsqp", "trust-constr", "cobyla", "cobyqa")
 _WITH_BOUNDS = (*_WITH_CONSTRAINTS, "l-bfgs-b", "tnc", "nelder-mead", "powell")
 _PRECISE: dict[str, dict[str, float]] = {
+    **{name: {"gtol": 1e-8} for name in ("bfgs", "cg")},
     "slsqp": {"ftol": 1e-14},
     "l-bfgs-b": {"ftol": 1e-14, "gtol": 1e-8, "maxfun": 100_000},
     "trust-exact": {"gtol": 1e-8},
@@ -192,8 +175,15 @@ def _run_iminuit(problem: FitProblem, algorithm: str | None, options: Mapping[st
     if algorithm not in ("migrad", "simplex", "scan", "scipy"):
         raise ValueError("use one of migrad, simplex, scan, scipy")
     getattr(minuit, algorithm)(**options)
-    message = "converged" if minuit.valid else f"MINUIT: {minuit.fmin}"
+    message = "converged" if minuit.valid else f"MINUIT: {_reason_of_minuit(minuit.fmin)}"
     return Outcome(np.array(minuit.values), bool(minuit.valid), message, minuit)
+
+
+def _reason_of_minuit(end: Any) -> str:
+    """Return why the end of a minimization is not valid."""
+    if end is None or end.has_reached_call_limit:
+        return "stopped by the call limit"
+    return f"the estimated distance to the minimum is {end.edm:.2g}, in units of the cost"
 
 
 # ---- lmfit -----------------------------------------------------------------------------------------------------------
@@ -201,42 +191,42 @@ def _run_iminuit(problem: FitProblem, algorithm: str | None, options: Mapping[st
 
 def _run_lmfit(problem: FitProblem, algorithm: str | None, options: Mapping[str, Any]) -> Outcome:
     library = imported("lmfit", "fit")
-    parameters = library.Parameters()
-    # Its names must be identifiers, which "w[0]" is not.
-    keys = [f"p{i}" for i in range(len(problem.start))]
-    for key, value, low, high in zip(keys, _off_bounds(problem), problem.lower, problem.upper, strict=True):
-        parameters.add(key, value=value, min=low, max=high)
-
-    def vector(given: Any) -> _Array:
-        return np.array([given[key].value for key in keys])
-
     method = algorithm or ("leastsq" if problem.is_least_squares else "lbfgsb")
     known = (*_LMFIT_METHODS, *library.minimizer.SCALAR_METHODS)
     if method not in known:  # lmfit would use Nelder-Mead
         raise ValueError(f"use one of {', '.join(known)}")
     is_scalar = method not in ("leastsq", "least_squares")
+    scaled = ScaledProblem(problem)
+    parameters = library.Parameters()
+    # Its names must be identifiers, which "w[0]" is not.
+    keys = [f"p{i}" for i in range(len(problem.start))]
+    for key, value, low, high in zip(keys, _off_bounds(scaled), scaled.lower, scaled.upper, strict=True):
+        parameters.add(key, value=value, min=low, max=high)
+
+    def vector(given: Any) -> _Array:
+        return np.array([given[key].value for key in keys])
+
     minimizer = library.Minimizer(
-        lambda given: (problem.value if is_scalar else problem.residuals)(vector(given)), parameters
+        lambda given: (scaled.value if is_scalar else scaled.residuals)(vector(given)), parameters
     )
-    derivative = problem.gradient if is_scalar else problem.jacobian
+    derivative = scaled.gradient if is_scalar else scaled.jacobian
     name = {"leastsq": "Dfun"}.get(method, "jac")
     takes = method not in ("nelder", "powell", "cobyla", "differential_evolution", "brute")
     more: dict[str, Any] = {name: lambda given, *unused: derivative(vector(given))} if takes else {}
     if method == "leastsq":
         more |= {"ftol": 1e-12, "xtol": 1e-12, "gtol": 1e-12}
     found = minimizer.minimize(method=method, **(more | dict(options)))
-    return Outcome(vector(found.params), bool(found.success), str(found.message), found)
+    return Outcome(scaled.whole(vector(found.params)), bool(found.success), str(found.message), found)
 
 
-def _off_bounds(problem: FitProblem) -> _Array:
+def _off_bounds(problem: ScaledProblem) -> _Array:
     """Return the start, moved off the bounds by a standard error, or a tenth of the interval if that is less.
 
     lmfit replaces a bounded parameter by a function whose derivative is zero at the bound, where the fit would stay.
     """
     start, low, high = problem.start, problem.lower, problem.upper
     at_low, at_high = start == low, start == high
-    size = step_sizes(problem)
-    return np.asarray(start + (at_low * 1.0 - at_high * 1.0) * np.minimum(size, 0.1 * (high - low)))
+    return np.asarray(start + (at_low * 1.0 - at_high * 1.0) * np.minimum(1.0, 0.1 * (high - low)))
 
 
 _LMFIT_METHODS = ("leastsq", "least_squares", "brute", "basinhopping", "ampgo", "shgo", "dual_annealing")
@@ -337,18 +327,15 @@ def _run_ipopt(problem: FitProblem, algorithm: str | None, options: Mapping[str,
         n=len(problem.start), m=problem.constraint_lower.size, problem_obj=_IpoptProblem(problem),
         lb=problem.lower, ub=problem.upper, cl=problem.constraint_lower, cu=problem.constraint_upper,
     )  # fmt: skip
-    solver.set_problem_scaling(1.0, 1.0 / step_sizes(problem), np.ones(problem.constraint_lower.size))
+    units = 1.0 / start_variance(problem), 1.0 / step_sizes(problem), np.ones(problem.constraint_lower.size)
+    solver.set_problem_scaling(*units)
     scaling = {"nlp_scaling_method": "user-scaling"}
     for name, value in {"print_level": 0, "sb": "yes", "tol": 1e-10, **scaling, **options}.items():
         solver.add_option(name, value)
     x, info = solver.solve(problem.start)
     message = info["status_msg"]
-    return Outcome(
-        np.array(x),
-        info["status"] in (0, 1) or _is_minimum(problem, x),
-        message.decode() if isinstance(message, bytes) else message,
-        info,
-    )
+    text = message.decode() if isinstance(message, bytes) else message
+    return Outcome(np.array(x), info["status"] in (0, 1), text, info)
 
 
 # ---- optimagic -------------------------------------------------------------------------------------------------------
@@ -360,6 +347,9 @@ def _run_optimagic(problem: FitProblem, algorithm: str | None, options: Mapping[
     scaled = ScaledProblem(problem)
     more: dict[str, Any] = {}
     if problem.has_bounds:
+        record = getattr(library.algos, name, None)
+        if record is not None and not record.algo_info.supports_bounds:  # optimagic would leave them out
+            raise ValueError(f"{name} takes no bounds")
         more["bounds"] = library.Bounds(scaled.lower, scaled.upper)
     if problem.constraints:
         more["constraints"] = [
@@ -383,7 +373,7 @@ def _run_optimagic(problem: FitProblem, algorithm: str | None, options: Mapping[
         **functions, **more,
     )  # fmt: skip
     x = scaled.whole(np.array(found.params))
-    return Outcome(x, bool(found.success) or _is_minimum(problem, x), str(found.message), found)
+    return Outcome(x, bool(found.success), str(found.message), found)
 
 
 _PRECISE_OPTIMAGIC = {

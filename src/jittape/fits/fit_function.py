@@ -95,8 +95,8 @@ def fit(
     Warns
     -----
     UserWarning
-        If the engine does not converge, violates a bound or constraint, or stops far from the minimum; or if the
-        Hessian is not positive definite, so that errors are nan.
+        If the engine does not converge, violates a bound or constraint, or stops more than 0.05 standard errors from
+        the minimum although it ran again from there; or if the Hessian is not positive definite: errors are nan.
 
     Notes
     -----
@@ -139,11 +139,11 @@ def fit(
         layout.start, layout.positions(fixed, "fixed"),
     )  # fmt: skip
     _check_start(problem)
-    call = EngineCall(engine, algorithm, dict(options or {}))
+    call = EngineCall(engine, algorithm, dict(options or {}), covariance)
     problem.evaluations = 0
     outcome = call(problem)
     evaluations = problem.evaluations
-    found = covariance_at(problem, outcome.x, covariance, estimates_variance=sigma is None)
+    found = covariance_at(problem, outcome.x, covariance)
     if not outcome.success:
         warnings.warn(f"[fit] {engine} did not converge: {outcome.message}", UserWarning, stacklevel=2)
     elif found.warning:

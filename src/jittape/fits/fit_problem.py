@@ -80,6 +80,7 @@ class FitProblem:
         )
         self.evaluations = 0
         self._last: tuple[tuple[bytes, bytes], float, _Array] | None = None
+        self._last_hessian: tuple[tuple[bytes, bytes], _Array] | None = None
         # Places in the free parameters followed by the fixed ones.
         self.order = np.argsort(np.argsort(~self.is_free, kind="stable"), kind="stable")
         self._value_and_grad = value_and_grad(self._cost)
@@ -196,9 +197,13 @@ class FitProblem:
         return self.value_and_gradient(free)[1]
 
     def hessian(self, free: _Array) -> _Array:
-        """Return the Hessian of the cost."""
-        n = len(self.names)
-        return _array(self._hessian(_vector(free), self.fixed, self.observations), (n, n))
+        """Return the Hessian of the cost. The last one is kept: the check of the minimum and the errors share it."""
+        x, fixed, n = _vector(free), self.fixed, len(self.names)
+        point, last = (x.tobytes(), fixed.tobytes()), self._last_hessian
+        if last is None or last[0] != point:
+            found = _array(self._hessian(x, fixed, self.observations), (n, n))
+            last = self._last_hessian = point, found
+        return last[1].copy()
 
     def residuals(self, free: _Array) -> _Array:
         """Return the residuals, each divided by its standard deviation."""

@@ -44,7 +44,7 @@ class FitResult:
         Number of observations less the number of free parameters, plus the number of independent constraints with equal
         bounds; None for ``loss="nll"``.
     success : bool
-        Whether the engine converged.
+        Whether the parameters keep to bounds and constraints and are at a minimum, by exact derivatives.
     message : str
         What the engine says, and what is wrong with the errors.
     evaluations : int
