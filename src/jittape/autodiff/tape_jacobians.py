@@ -20,6 +20,7 @@ from jittape.core.program import Aval
 from jittape.core.symbolic.extents import Extent
 from jittape.primitives.shape.creation import eye, zeros
 from jittape.primitives.shape.reshaping import broadcast_to, reshape, transpose
+from jittape.recording.convert import cast_to_dtype
 from jittape.recording.tensor import Tensor, tensor_of
 from jittape.recording.trace import Trace
 from jittape.transform.opaque import OpaqueRules
@@ -98,13 +99,18 @@ def stacked_cotangents(
 def stacked_tangents(
     trace: Trace, query: GradientQuery, number: int, stack: Tensor, zeros: bool
 ) -> Tensor | None:
-    """Return the stacked tangents of the target, for the rows of `stack` as tangents of source `number`."""
+    """Return the stacked tangents of the target, for the rows of `stack` as tangents of source `number`.
+
+    They have the dtype of the source, as cotangents do: the mode must not decide the dtype of a Jacobian.
+    """
     sources = (query.sources[number],)
     with placeholders(trace, [query.values[number].aval]) as (seed,):
         (tangent,) = record_tangents(trace, query.targets, sources, (seed._slot,), query.view, zeros)
     if tangent is None:
         return None
-    return record_batch(trace, seed._slot, [tangent._slot], trace.import_tensor(stack))[0]
+    (columns,) = record_batch(trace, seed._slot, [tangent._slot], trace.import_tensor(stack))
+    fitted: Tensor = cast_to_dtype(columns, query.values[number].aval.dtype)
+    return fitted
 
 
 def _columns(trace: Trace, target: Tensor, query: GradientQuery, number: int, zeros: bool) -> Any:

@@ -194,7 +194,7 @@ def compressed_jacobian(
     tape._finish(trace)
     flat = [reshape(part, [-1]) for part in parts if part is not None]
     if len(flat) < len(parts) or not flat:  # the value does not depend on the argument
-        values = zeros([len(compression.places)], y.aval.dtype)
+        values = zeros([len(compression.places)], x.aval.dtype)
     else:
         values = gather(concat(flat, 0), compression.places)
     if len(compression.substitutions):

@@ -54,7 +54,7 @@ def jacobian(
     callable
         Function that takes the arguments of `f` and returns the Jacobian, or ``(jacobian, aux)``. The Jacobian has the
         structure of the value; each of its leaves has the structure of the varied argument, with arrays of shape
-        ``value.shape + argument.shape``.
+        ``value.shape + argument.shape`` and the dtype of the argument.
 
     Raises
     ------
