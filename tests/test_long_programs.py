@@ -12,6 +12,7 @@ import pytest
 
 import jittape as jt
 from host_schedules import passes_of, schedule_long, schedule_recorded
+from jittape.compile.kernels.scalar_vm.bytecode import ScalarVM
 from jittape.compile.schedule import pipeline, place_segments
 from jittape.compile.schedule.memory_planning import Arena
 from jittape.compile.schedule.place_segments import text_of_segments
@@ -123,6 +124,20 @@ def test_segments_compute_what_the_interpreter_computes(
     function: Callable[..., Any], arrays: list[Any]
 ) -> None:
     compared(program_of(function, *arrays), arrays)
+
+
+def test_scalar_bytecode_runs_in_segments() -> None:
+    def iterated(x: Any) -> Any:
+        for _ in range(400):
+            x = add(multiply(x, x), -0.4)
+        return x
+
+    with tuning.override(bytecode_min_ops=20):
+        program = program_of(iterated, np.array(0.3))
+        compared(program, [np.array(0.3)])
+        made = schedule_long(program)
+    assert made is not None
+    assert any(isinstance(kernel, ScalarVM) for kernel in made.kernels)
 
 
 @pytest.mark.parametrize(("function", "arrays"), [PROGRAMS[0], PROGRAMS[1]])

@@ -67,7 +67,7 @@ def run_repeated(number: int) -> bool:
     limits = {name: rng.choice(values) for name, values in LIMITS.items()}
     with tuning.override(segmented_program_ops=10, **limits), lowered(rng):
         donated = donated_pairs(program, rng) if rng.random() < 0.7 else ()
-        made = schedule_long(program, donated, with_ops=rng.random() < 0.5)
+        made = schedule_long(program, donated, with_ops=True)
     if made is not None:
         got = evaluated(made, arrays, number, in_place=rng.random() < 0.8)
         expected = interpret(program, arrays)

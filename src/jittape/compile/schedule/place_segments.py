@@ -71,9 +71,12 @@ def schedule_in_segments(
     if whole.arena > tuning.segments_arena_bytes and whole.tiles:
         return None
     check_schedule(placement.outline(whole))
+    if not (with_ops or pipeline.verify_each_pass):
+        return whole
+    explained = _with_ops(whole, segments, [one.schedule for one in placed])
     if pipeline.verify_each_pass:
-        check_schedule(whole)
-    return _with_ops(whole, segments, [one.schedule for one in placed]) if with_ops else whole
+        check_schedule(explained)
+    return explained if with_ops else whole
 
 
 class _Scheduled(NamedTuple):
