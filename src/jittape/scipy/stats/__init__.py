@@ -3,9 +3,9 @@
 from jittape.lazy_names import lazily as _lazily
 from jittape.scipy.stats.distributions import Distribution as Distribution
 from jittape.scipy.stats.distributions import FrozenDistribution as FrozenDistribution
+from jittape.scipy.stats.gaussian_vectors import MultivariateNormal as _MultivariateNormal
 from jittape.scipy.stats.multivariate import Dirichlet as _Dirichlet
 from jittape.scipy.stats.multivariate import Multinomial as _Multinomial
-from jittape.scipy.stats.multivariate import MultivariateNormal as _MultivariateNormal
 
 __all__ = [
     "Distribution",
