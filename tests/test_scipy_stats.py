@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import mpmath
@@ -28,6 +29,7 @@ SHAPES: dict[str, tuple[float, ...]] = {
     "loggamma": (1.3,), "loglaplace": (3.2,), "loguniform": (0.5, 3.0), "logser": (0.6,), "lomax": (3.1,),
     "mielke": (1.8, 2.3), "nakagami": (1.2,), "planck": (0.5,), "powerlaw": (1.6,), "powernorm": (1.8,),
     "randint": (-2, 5), "rdist": (2.4,), "skewnorm": (1.2,), "triang": (0.3,), "truncexpon": (2.2,),
+    "alpha": (1.8,), "burr": (2.6, 1.4), "foldnorm": (0.7,), "nct": (4.3, 0.6), "ncx2": (3.2, 1.4), "rice": (1.3,),
     "vonmises": (1.5,), "weibull_max": (1.7,), "yulesimon": (3.2,), "zipf": (3.4,),
 }  # fmt: skip
 DISTRIBUTIONS = {n: d for n in stats.__all__ if isinstance(d := getattr(stats, n), stats.Distribution)}
@@ -52,6 +54,11 @@ def methods(name: str) -> list[str]:
     return [m for m in (*own, "cdf", "logcdf", "sf", "logsf", *MOMENTS) if available(d, m)]
 
 
+def has_formula(name: str, method: str) -> bool:
+    method = "var" if method == "std" else method
+    return method not in MOMENTS or getattr(FORMULAS[name], method) is not None
+
+
 def available(distribution: Any, method: str) -> bool:
     operands = [] if method in MOMENTS else [1.0]
     try:
@@ -70,26 +77,31 @@ INTEGERS = {
     "randint": (0, 1),
 }
 """Numbers of the shape parameters that are integers."""
-UPPER_TAILS = ("betaprime", "f", "genlogistic", "mielke", "moyal", "weibull_max")
+WITHOUT_SLOPES = {"betabinom": (0, 1, 2), "betanbinom": (0, 1, 2), "hypergeom": (0, 1, 2), "ncx2": (0,)}
+"""Numbers of the shape parameters in which distribution functions have no derivative."""
+UPPER_TAILS = ("alpha", "betaprime", "f", "genlogistic", "mielke", "moyal", "weibull_max")
 """Distributions whose `isf` SciPy computes as ``ppf(1 - q)``."""
 
 
 def reference(name: str, method: str, *given: Any, **more: Any) -> Any:
     """Return SciPy's values, with those that it rounds to infinity or leaves between integers in place of its own."""
-    if name == "yulesimon" and given and method in ("cdf", "logcdf", "sf", "logsf"):
+    if name in ("hypergeom", "logser", "yulesimon") and given and method in ("cdf", "logcdf", "sf", "logsf"):
         given = (np.floor(given[0]), *given[1:])
     if name in UPPER_TAILS and method == "isf":
         levels = np.array(given[0])
         tiny = levels == 1e-8
         given = (np.where(tiny, 0.5, levels), *given[1:])
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of integrals
         wanted = np.array(getattr(getattr(scipy.stats, name), method)(*given, **more))
     if name in UPPER_TAILS and method == "isf":
         ours = DISTRIBUTIONS[name].isf(1e-8, *given[1:], **more)
-        np.testing.assert_allclose(DISTRIBUTIONS[name].sf(ours, *given[1:], **more).numpy(), 1e-8, rtol=1e-9)
+        np.testing.assert_allclose(DISTRIBUTIONS[name].sf(ours, *given[1:], **more).numpy(), 1e-8, rtol=1e-8)
         wanted[tiny] = ours.numpy()
-    if method == "logsf" and name in ("dlaplace", "exponpow", "gompertz"):
-        ours = DISTRIBUTIONS[name].logsf(*given, **more).numpy()
+    if (method == "logsf" and name in ("dlaplace", "exponpow", "gompertz")) or (
+        method == "logpdf" and name in ("foldnorm", "rice")
+    ):
+        ours = getattr(DISTRIBUTIONS[name], method)(*given, **more).numpy()
         wanted = np.where(np.isneginf(wanted) & (ours < -30), ours, wanted)
     return wanted
 
@@ -108,7 +120,8 @@ def test_values(name: str) -> None:
             wanted = reference(name, method, *given, *shapes, **more)
             found = getattr(DISTRIBUTIONS[name], method)(*given, *shapes, **more)
             assert found.dtype == "float64"
-            np.testing.assert_allclose(found.numpy(), wanted, rtol=1e-10, atol=1e-14, err_msg=method)
+            tolerance = 1e-10 if has_formula(name, method) else 1e-7  # of SciPy's integrals and sums
+            np.testing.assert_allclose(found.numpy(), wanted, rtol=tolerance, atol=1e-14, err_msg=method)
     known = {methods(name)[0]: [0, 0], "cdf": [0, 1], "sf": [1, 0], "logsf": [0, -np.inf]}
     for method, limits in known.items():
         if method not in methods(name):
@@ -133,6 +146,7 @@ def points(name: str, method: str) -> Any:
     return getattr(scipy.stats, name).ppf(levels, *SHAPES.get(name, ()), **keywords(name))
 
 
+@pytest.mark.filterwarnings("ignore:expect")  # SciPy's sum of the entropy of yulesimon
 @pytest.mark.parametrize("name", DISTRIBUTIONS)
 def test_gradients_in_the_value_and_all_parameters(name: str) -> None:
     """Derivatives are those of differences of SciPy's values, on a tape; those of the density also in a function."""
@@ -147,7 +161,8 @@ def test_gradients_in_the_value_and_all_parameters(name: str) -> None:
         )
         with jt.GradientTape() as tape:
             operands = [jt.constant(a) for a in arguments]
-            tape.watch(operands)
+            hidden = WITHOUT_SLOPES.get(name, ()) if method not in ("mean", "var", "std") else ()
+            tape.watch([x for i, x in enumerate(operands) if i - len(value) not in hidden])
             y = jt.reduce_sum(distribution(*operands))
         gradients = [g.numpy() for g in tape.gradient(y, operands, unconnected_gradients="zero")]
         if method == methods(name)[1] and name in COMPILED:
@@ -159,14 +174,14 @@ def test_gradients_in_the_value_and_all_parameters(name: str) -> None:
                 np.testing.assert_allclose(one, other, rtol=1e-12)
         for i in range(len(arguments)):
             integers = (len(arguments) - 1, len(value) - 1) if name in DISCRETE else ()
-            if i in integers or i - len(value) in INTEGERS.get(name, ()):
+            if i in integers or i - len(value) in (*INTEGERS.get(name, ()), *hidden):
                 continue
             shifted = [[*arguments[:i], arguments[i] + s * step, *arguments[i + 1 :]] for s in (1, -1)]
             with np.errstate(invalid="ignore"):
                 slope = np.asarray(reference(*shifted[0]) - reference(*shifted[1])) / (2 * step)
             slope = np.where(np.isnan(slope), 0, slope)  # a constant of -inf
             slope = slope if np.ndim(arguments[i]) else np.sum(slope)
-            if name in ("cauchy", "halfcauchy", "levy") and method in ("mean", "var", "std"):
+            if name in ("alpha", "cauchy", "halfcauchy", "levy") and method in ("mean", "var", "std"):
                 continue  # nan or infinite for all parameters
             np.testing.assert_allclose(gradients[i], slope, rtol=3e-5, atol=1e-6, err_msg=f"{method} {i}")
 
@@ -179,7 +194,7 @@ def test_gradients_outside_the_support_are_zero(name: str) -> None:
     for x in outside:
         with jt.GradientTape(persistent=True) as tape:
             operands = [jt.constant(a) for a in (np.float64(x), *shapes)]
-            tape.watch(operands)
+            tape.watch([v for i, v in enumerate(operands, -1) if i not in WITHOUT_SLOPES.get(name, ())])
             results = [getattr(DISTRIBUTIONS[name], m)(*operands) for m in ("pdf", "logpdf", "cdf", "logsf")]
         for y in results:
             assert all(g == 0 for g in tape.gradient(y, operands, unconnected_gradients="zero"))
@@ -249,8 +264,8 @@ def test_refusals() -> None:
         stats.poisson.rvs(2.0)
     with pytest.raises(AttributeError, match=r"\[norm.fit\] is not recorded; call scipy.stats.norm.fit"):
         stats.norm.fit([1.0])
-    with pytest.raises(NotImplementedError, match="call scipy.stats.poisson.entropy on arrays"):
-        stats.poisson.entropy(2.0)
+    with pytest.raises(jt.NoGradientError, match=r"\[ncx2.cdf\] has no derivative with respect to df"):
+        jt.grad(lambda df: stats.ncx2.cdf(1.0, df, 2.0))(3.0)
     with pytest.raises(AttributeError, match=r"poisson has logpmf"):
         stats.poisson.logpdf(1, 2.0)
     with pytest.raises(AttributeError, match="frozen norm has no attribute 'shape'"):
@@ -520,21 +535,6 @@ def test_extreme_values_have_slopes_where_the_shape_is_zero(name: str, x: float)
         assert float(curve) == pytest.approx(wanted, rel=1e-3), method
 
 
-def test_distributions_without_a_formula_name_scipys_function() -> None:
-    with pytest.raises(
-        NotImplementedError, match=r"\[skewnorm.cdf\] has no formula here; call scipy.stats.skew"
-    ):
-        stats.skewnorm.cdf(1.0, 2.0)
-    with pytest.raises(NotImplementedError, match=r"\[invgauss.ppf\] has no formula here"):
-        stats.invgauss(1.5).ppf(0.3)
-    with pytest.raises(
-        NotImplementedError, match=r"\[norm.moment\] has formulas for the orders 1 and 2, got 3"
-    ):
-        stats.norm.moment(3)
-    with pytest.raises(NotImplementedError, match=r"\[norm.stats\] moments='mvsk'"):
-        stats.norm.stats(moments="mvsk")
-
-
 def test_moments_of_frozen_distributions() -> None:
     frozen, wanted = stats.gamma(2.0, scale=1.5), scipy.stats.gamma(2.0, scale=1.5)
     np.testing.assert_allclose(frozen.stats(), wanted.stats(), rtol=1e-14)
@@ -551,7 +551,7 @@ def test_missing_methods_name_scipys_function() -> None:
         (normal([0.0, 0.0]), "rvs", "samples come from jittape.numpy.random"),
         (stats.multinomial, "cov", "call scipy.stats.multinomial.cov on arrays"),
         (stats.dirichlet, "rvs", "samples come from jittape.numpy.random"),
-        (stats.norm(1.0), "expect", "call scipy.stats.norm.expect on arrays"),
+        (stats.norm(1.0), "nnlf", "call scipy.stats.norm.nnlf on arrays"),
         (normal, "shape", "multivariate_normal has no attribute 'shape'"),
     ):
         with pytest.raises(AttributeError, match=message):

@@ -10,6 +10,7 @@ from jittape.scipy.stats.multivariate import Multinomial as _Multinomial
 __all__ = [
     "Distribution",
     "FrozenDistribution",
+    "alpha",
     "anglit",
     "arcsine",
     "bernoulli",
@@ -20,6 +21,7 @@ __all__ = [
     "binom",
     "boltzmann",
     "bradford",
+    "burr",
     "burr12",
     "cauchy",
     "chi",
@@ -36,6 +38,7 @@ __all__ = [
     "f",
     "fatiguelife",
     "fisk",
+    "foldnorm",
     "gamma",
     "genextreme",
     "gengamma",
@@ -74,6 +77,8 @@ __all__ = [
     "multivariate_normal",
     "nakagami",
     "nbinom",
+    "nct",
+    "ncx2",
     "norm",
     "pareto",
     "planck",
@@ -83,6 +88,7 @@ __all__ = [
     "randint",
     "rayleigh",
     "rdist",
+    "rice",
     "semicircular",
     "skewnorm",
     "t",
@@ -98,6 +104,7 @@ __all__ = [
     "zipf",
 ]
 
+alpha = Distribution("alpha")
 anglit = Distribution("anglit")
 arcsine = Distribution("arcsine")
 bernoulli = Distribution("bernoulli")
@@ -108,6 +115,7 @@ betaprime = Distribution("betaprime")
 binom = Distribution("binom")
 boltzmann = Distribution("boltzmann")
 bradford = Distribution("bradford")
+burr = Distribution("burr")
 burr12 = Distribution("burr12")
 cauchy = Distribution("cauchy")
 chi = Distribution("chi")
@@ -123,6 +131,7 @@ exponweib = Distribution("exponweib")
 f = Distribution("f")
 fatiguelife = Distribution("fatiguelife")
 fisk = Distribution("fisk")
+foldnorm = Distribution("foldnorm")
 gamma = Distribution("gamma")
 genextreme = Distribution("genextreme")
 gengamma = Distribution("gengamma")
@@ -159,6 +168,8 @@ mielke = Distribution("mielke")
 moyal = Distribution("moyal")
 nakagami = Distribution("nakagami")
 nbinom = Distribution("nbinom")
+nct = Distribution("nct")
+ncx2 = Distribution("ncx2")
 norm = Distribution("norm")
 pareto = Distribution("pareto")
 planck = Distribution("planck")
@@ -168,6 +179,7 @@ powernorm = Distribution("powernorm")
 randint = Distribution("randint")
 rayleigh = Distribution("rayleigh")
 rdist = Distribution("rdist")
+rice = Distribution("rice")
 semicircular = Distribution("semicircular")
 skewnorm = Distribution("skewnorm")
 t = Distribution("t")

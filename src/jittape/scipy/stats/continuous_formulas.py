@@ -11,7 +11,7 @@ from jittape.primitives.elementwise.bits import is_inf
 from jittape.primitives.elementwise.comparison import equal, greater, less, where
 from jittape.primitives.elementwise.division import divide, reciprocal
 from jittape.primitives.elementwise.error_functions import erf, erfc, log_ndtr, ndtr, ndtri
-from jittape.primitives.elementwise.exponential import exp, expm1, log, log1p
+from jittape.primitives.elementwise.exponential import exp, expm1, log, log1p, sqrt
 from jittape.primitives.elementwise.gamma_beta import betaln
 from jittape.primitives.elementwise.hyperbolic import logaddexp_op
 from jittape.primitives.elementwise.incomplete_beta import betainc
@@ -20,11 +20,14 @@ from jittape.primitives.elementwise.piecewise import absolute, maximum
 from jittape.primitives.elementwise.special import digamma, lgamma, xlog1py, xlogy
 from jittape.scipy.special.scipy_steps import call_step
 from jittape.scipy.special.ufunc_bodies import BODIES
+from jittape.scipy.stats.computed_formulas import COMPUTED, t_moment
 from jittape.scipy.stats.elementary_formulas import ELEMENTARY
+from jittape.scipy.stats.formula_terms import of_handles
 from jittape.scipy.stats.formulas import INF, NAN, Formulas, from_zero, half, positive, unit
 from jittape.scipy.stats.interval_formulas import INTERVALS
 from jittape.scipy.stats.lifetime_formulas import LIFETIMES
 from jittape.scipy.stats.line_formulas import LINE
+from jittape.scipy.stats.tail_formulas import TAILS
 
 __all__ = ["CONTINUOUS"]
 
@@ -39,6 +42,15 @@ def _log_normal_density(y: Any) -> Any:
 
 def _lognorm_entropy(s: Any) -> Any:
     return add(0.5 + LOG_ROOT_TWO_PI, log(s))
+
+
+def _lognorm_skewness(s: Any) -> Any:
+    excess = expm1(square(s))
+    return multiply(add(excess, 3.0), sqrt(excess))
+
+
+def _lognorm_kurtosis(s: Any) -> Any:
+    return polyval([1.0, 6.0, 15.0, 16.0, 0.0], expm1(square(s)))
 
 
 def _log_mass(a: Any, b: Any) -> Any:
@@ -125,6 +137,8 @@ NORMAL = {
         mean=lambda: 0.0,
         var=lambda: 1.0,
         entropy=lambda: 0.5 + LOG_ROOT_TWO_PI,
+        skewness=lambda: 0.0,
+        kurtosis=lambda: 0.0,
     ),
     "halfnorm": Formulas(
         "half-normal distribution",
@@ -155,6 +169,8 @@ NORMAL = {
         mean=lambda s: exp(half(square(s))),
         var=lambda s: multiply(expm1(square(s)), exp(square(s))),
         entropy=_lognorm_entropy,
+        skewness=_lognorm_skewness,
+        kurtosis=_lognorm_kurtosis,
     ),
     "truncnorm": Formulas(
         "normal distribution truncated to the interval from `a` to `b`",
@@ -202,6 +218,22 @@ def _beta_var(a: Any, b: Any) -> Any:
     return divide(multiply(a, b), multiply(square(n), add(n, 1.0)))
 
 
+def _beta_skewness(a: Any, b: Any) -> Any:
+    n = add(a, b)
+    ratio = divide(sqrt(add(n, 1.0)), multiply(add(n, 2.0), sqrt(multiply(a, b))))
+    return multiply(multiply(2.0, subtract(b, a)), ratio)
+
+
+def _beta_kurtosis(a: Any, b: Any) -> Any:
+    n, product = add(a, b), multiply(a, b)
+    spread = subtract(multiply(square(subtract(a, b)), add(n, 1.0)), multiply(product, add(n, 2.0)))
+    return divide(multiply(6.0, spread), multiply(product, multiply(add(n, 2.0), add(n, 3.0))))
+
+
+def _beta_moment(order: int, a: Any, b: Any) -> Any:
+    return exp(subtract(betaln(add(a, order), b), betaln(a, b)))
+
+
 def _beta_entropy(a: Any, b: Any) -> Any:
     n = add(a, b)
     own = add(multiply(subtract(a, 1.0), digamma(a)), multiply(subtract(b, 1.0), digamma(b)))
@@ -219,6 +251,11 @@ def _t_log_density(y: Any, df: Any) -> Any:
 def _t_var(df: Any) -> Any:
     finite = where(equal(df, INF), 1.0, divide(df, subtract(df, 2.0)))
     return where(greater(df, 2), finite, where(greater(df, 1), INF, NAN))
+
+
+def _t_kurtosis(df: Any) -> Any:
+    finite = where(greater(df, 4), divide(6.0, subtract(df, 4.0)), INF)
+    return where(greater(df, 2), finite, NAN)
 
 
 def _t_entropy(df: Any) -> Any:
@@ -261,6 +298,8 @@ GAMMA_AND_BETA = {
         mean=lambda a: a,
         var=lambda a: a,
         entropy=_gamma_entropy,
+        skewness=lambda a: divide(2.0, sqrt(a)),
+        kurtosis=lambda a: divide(6.0, a),
     ),
     "chi2": Formulas(
         "chi-squared distribution",
@@ -275,6 +314,8 @@ GAMMA_AND_BETA = {
         mean=lambda df: df,
         var=lambda df: multiply(2.0, df),
         entropy=_chi2_entropy,
+        skewness=lambda df: sqrt(divide(8.0, df)),
+        kurtosis=lambda df: divide(12.0, df),
     ),
     "invgamma": Formulas(
         "inverse gamma distribution",
@@ -290,6 +331,8 @@ GAMMA_AND_BETA = {
         mean=lambda a: _beyond(1.0, reciprocal(subtract(a, 1.0)), a),
         var=_invgamma_var,
         entropy=lambda a: add(subtract(a, multiply(add(a, 1.0), digamma(a))), lgamma(a)),
+        tail=lambda a: a,
+        raw_moment=lambda order, a: _beyond(order, exp(subtract(lgamma(subtract(a, order)), lgamma(a))), a),
     ),
     "beta": Formulas(
         "beta distribution",
@@ -304,6 +347,9 @@ GAMMA_AND_BETA = {
         mean=lambda a, b: divide(a, add(a, b)),
         var=_beta_var,
         entropy=_beta_entropy,
+        skewness=_beta_skewness,
+        kurtosis=_beta_kurtosis,
+        raw_moment=_beta_moment,
     ),
     "t": Formulas(
         "Student's t distribution",
@@ -317,6 +363,10 @@ GAMMA_AND_BETA = {
         mean=lambda df: where(greater(df, 1), 0.0, INF),
         var=_t_var,
         entropy=_t_entropy,
+        tail=lambda df: df,
+        skewness=lambda df: where(greater(df, 3), 0.0, NAN),
+        kurtosis=_t_kurtosis,
+        raw_moment=of_handles(t_moment),
     ),
 }
 
@@ -328,5 +378,7 @@ CONTINUOUS: dict[str, Formulas] = {
     **LIFETIMES,
     **INTERVALS,
     **LINE,
+    **TAILS,
+    **COMPUTED,
 }
 """Formulas of each continuous distribution by SciPy's name."""

@@ -21,10 +21,11 @@ from jittape.scipy.special.ufunc_bodies import BODIES
 from jittape.scipy.stats import formula_terms
 from jittape.scipy.stats.formula_terms import law
 from jittape.scipy.stats.formulas import Formulas
+from jittape.scipy.stats.scipy_laws import computed_functions
 
 __all__ = ["DISCRETE"]
 
-INF = math.inf
+INF, NAN = math.inf, math.nan
 
 
 def _probability(p: Any) -> tuple[Any, ...]:
@@ -163,6 +164,46 @@ def _hypergeometric_var(total: Any, good: Any, drawn: Any) -> Any:
     return drawn * share * (1.0 - share) * (total - drawn) / (total - 1.0)
 
 
+def _counted(name: str, shapes: str) -> dict[str, Any]:
+    """Return distribution functions that SciPy computes; they have no derivative in the shape parameters."""
+    return computed_functions(name, shapes, lambda k, *parameters: [0.0 * k], "")
+
+
+def _logser_partials(k: Any, p: Any) -> list[Any]:
+    below = _LOGSER["cdf"](k, p)
+    return [0.0 * k, (below + p**k - 1.0) / ((1.0 - p) * formula_terms.log1p(-p))]
+
+
+_LOGSER = computed_functions("logser", "p", _logser_partials, "p")
+
+
+def _betanbinom_var(n: Any, a: Any, b: Any) -> Any:
+    value = n * b * (n + a - 1.0) * (b + a - 1.0) / ((a - 2.0) * (a - 1.0) ** 2)
+    return formula_terms.above(2.0, a, value)
+
+
+def _boltzmann_mean(rate: Any, n: Any) -> Any:
+    return 1.0 / formula_terms.expm1(rate) - n / formula_terms.expm1(rate * n)
+
+
+def _boltzmann_var(rate: Any, n: Any) -> Any:
+    return 0.25 / terms.sinh(0.5 * rate) ** 2 - 0.25 * (n / terms.sinh(0.5 * rate * n)) ** 2
+
+
+def _yulesimon_skewness(alpha: Any) -> Any:
+    value = (alpha - 2.0) ** 0.5 * (alpha + 1.0) ** 2 / (alpha * (alpha - 3.0))
+    return formula_terms.above(3.0, alpha, value, NAN)
+
+
+def _yulesimon_kurtosis(alpha: Any) -> Any:
+    rest = (11.0 * alpha**3 - 49.0 * alpha - 22.0) / ((alpha - 4.0) * (alpha - 3.0) * alpha)
+    return formula_terms.above(4.0, alpha, alpha + 3.0 + rest, NAN)
+
+
+def _zipf_var(a: Any) -> Any:
+    return formula_terms.above(3.0, a, _zeta(a - 2.0) / _zeta(a) - (_zeta(a - 1.0) / _zeta(a)) ** 2)
+
+
 def _logser_mean(p: Any) -> Any:
     return p / (p - 1.0) / formula_terms.log1p(-p)
 
@@ -177,6 +218,7 @@ FURTHER: dict[str, Formulas] = {
         discrete=True,
         mean=lambda n, a, b: n * a / (a + b),
         var=lambda n, a, b: n * a * b * (a + b + n) / ((a + b) ** 2 * (a + b + 1.0)),
+        **_counted("betabinom", "n a b"),
     ),
     "betanbinom": law(
         "beta-negative-binomial distribution",
@@ -187,6 +229,10 @@ FURTHER: dict[str, Formulas] = {
         support=lambda n, a, b: (0.0, INF),
         conditions=lambda n, a, b: (*_is_count(n), a > 0, b > 0),
         discrete=True,
+        **_counted("betanbinom", "n a b"),
+        mean=lambda n, a, b: formula_terms.above(1.0, a, n * b / (a - 1.0)),
+        var=_betanbinom_var,
+        tail=lambda n, a, b: a,
     ),
     "boltzmann": law(
         "Boltzmann distribution, a truncated Planck distribution",
@@ -203,6 +249,8 @@ FURTHER: dict[str, Formulas] = {
         support=lambda rate, n: (0.0, n - 1.0),
         conditions=lambda rate, n: (rate > 0, n > 0, (n - _floor(n)).is_equal(0.0)),
         discrete=True,
+        mean=_boltzmann_mean,
+        var=_boltzmann_var,
     ),
     "dlaplace": law(
         "discrete Laplace distribution",
@@ -231,6 +279,7 @@ FURTHER: dict[str, Formulas] = {
         discrete=True,
         mean=lambda total, good, drawn: drawn * good / total,
         var=_hypergeometric_var,
+        **_counted("hypergeom", "M n N"),
     ),
     "logser": law(
         "logarithmic series distribution, from 1",
@@ -241,6 +290,7 @@ FURTHER: dict[str, Formulas] = {
         discrete=True,
         mean=_logser_mean,
         var=lambda p: -p / ((p - 1.0) ** 2 * formula_terms.log1p(-p)) - _logser_mean(p) ** 2,
+        **_LOGSER,
     ),
     "planck": law(
         "Planck distribution of integers",
@@ -285,6 +335,9 @@ FURTHER: dict[str, Formulas] = {
         discrete=True,
         mean=lambda alpha: formula_terms.above(1.0, alpha, alpha / (alpha - 1.0)),
         var=lambda alpha: formula_terms.above(2.0, alpha, alpha**2 / ((alpha - 2.0) * (alpha - 1.0) ** 2)),
+        tail=lambda alpha: alpha,
+        skewness=_yulesimon_skewness,
+        kurtosis=_yulesimon_kurtosis,
     ),
     "zipf": law(
         "Zipf distribution, from 1",
@@ -294,6 +347,11 @@ FURTHER: dict[str, Formulas] = {
         conditions=lambda a: (a > 1,),
         discrete=True,
         mean=lambda a: formula_terms.above(2.0, a, _zeta(a - 1.0) / _zeta(a)),
+        cdf=lambda k, a: 1.0 - formula_terms.hurwitz_zeta(a, k + 1.0) / _zeta(a),
+        sf=lambda k, a: formula_terms.hurwitz_zeta(a, k + 1.0) / _zeta(a),
+        var=_zipf_var,
+        tail=lambda a: a - 1.0,
+        raw_moment=lambda order, a: formula_terms.above(order + 1.0, a, _zeta(a - float(order)) / _zeta(a)),
     ),
 }
 

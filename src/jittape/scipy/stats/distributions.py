@@ -2,158 +2,36 @@
 
 from __future__ import annotations
 
-from functools import partial, reduce
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from jittape.core.dtypes import float64
-from jittape.core.primitive import Primitive, apply
-from jittape.primitives.batched_params import alike
+from jittape.core.primitive import apply
+from jittape.core.user_calls import as_int
 from jittape.primitives.elementwise.arithmetic import add, multiply, square, subtract
-from jittape.primitives.elementwise.bits import is_finite, is_nan
-from jittape.primitives.elementwise.comparison import (
-    equal,
-    greater,
-    greater_equal,
-    less,
-    less_equal,
-    logical_and,
-    logical_not,
-    where,
-)
+from jittape.primitives.elementwise.comparison import greater_equal, less_equal, logical_and, where
 from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.elementwise.division import divide
-from jittape.primitives.elementwise.exponential import exp, log, sqrt
-from jittape.primitives.elementwise.piecewise import floor
-from jittape.primitives.record_parts import same_real_float
-from jittape.scipy.scipy_operands import as_operand, floating_operand, real_operands
-from jittape.scipy.stats.continuous_formulas import CONTINUOUS
-from jittape.scipy.stats.discrete_formulas import DISCRETE
-from jittape.scipy.stats.formulas import OTHER_METHODS, Formulas, missing_method
+from jittape.primitives.elementwise.powers import pow
+from jittape.primitives.reduce.reductions import reduce_sum
+from jittape.recording.convert import convert_to_tensor as constant
+from jittape.scipy.scipy_operands import as_operand, floating_operand
+from jittape.scipy.stats.distribution_bodies import (
+    FORMULAS,
+    inverse_body,
+    moment_body,
+    nodes_body,
+    raw_moment_body,
+    support_body,
+    value_body,
+)
+from jittape.scipy.stats.formulas import INF, OTHER_METHODS, missing_method
+from jittape.scipy.stats.lattice_sums import as_column, lattice, lattice_moment
 from jittape.typing import Tensor, TensorLike
 
 __all__ = ["Distribution", "FrozenDistribution"]
-
-FORMULAS = {**CONTINUOUS, **DISCRETE}
-INF, NAN = float("inf"), float("nan")
-
-
-# ---- bodies ----------------------------------------------------------------------------------------------------------
-
-
-def _valid(formulas: Formulas, shapes: tuple[Any, ...], scale: Any) -> Any:
-    return reduce(logical_and, formulas.conditions(*shapes), greater(scale, 0))
-
-
-def _value_body(*operands_and_names: Any) -> Any:
-    """Evaluate a function of a value: a density or a distribution function."""
-    *operands, name, method = operands_and_names
-    formulas = FORMULAS[name]
-    x, *shapes, loc, scale = real_operands(f"{name}.{method}", tuple(operands))
-    y = subtract(x, loc) if formulas.discrete else divide(subtract(x, loc), scale)
-    valid = logical_and(_valid(formulas, tuple(shapes), scale), logical_not(is_nan(y)))
-    value = (_log_density if method in ("logpdf", "pdf") else _distribution)(
-        formulas, method, y, shapes, scale
-    )
-    return where(valid, value, NAN)
-
-
-def _log_density(formulas: Formulas, method: str, y: Any, shapes: list[Any], scale: Any) -> Any:
-    low, high = formulas.support(*shapes)
-    inside = logical_and(greater(y, low) if formulas.open else greater_equal(y, low), less_equal(y, high))
-    if formulas.discrete:
-        inside = logical_and(inside, equal(y, floor(y)))
-    inside = logical_and(inside, is_finite(y))
-    value = formulas.log_density(y, *shapes)
-    if not formulas.discrete:
-        value = subtract(value, log(scale))
-    return where(inside, exp(value) if method == "pdf" else value, 0.0 if method == "pdf" else -INF)
-
-
-def _distribution(formulas: Formulas, method: str, y: Any, shapes: list[Any], scale: Any) -> Any:
-    low, high = formulas.support(*shapes)
-    if formulas.discrete:
-        y = floor(y)
-    function: Any = {
-        "cdf": formulas.cdf,
-        "logcdf": formulas.log_of_cdf,
-        "logsf": formulas.log_of_sf,
-        "sf": formulas.sf,
-    }[method]
-    below, above = {"cdf": (0.0, 1.0), "logcdf": (-INF, 0.0), "sf": (1.0, 0.0), "logsf": (0.0, -INF)}[method]
-    under = less(y, low) if formulas.discrete else less_equal(y, low)
-    return where(under, below, where(greater_equal(y, high), above, function(y, *shapes)))
-
-
-def _inverse_body(*operands_and_names: Any) -> Any:
-    """Evaluate an inverse of a distribution function."""
-    *operands, name, method = operands_and_names
-    formulas = FORMULAS[name]
-    q, *shapes, loc, scale = real_operands(f"{name}.{method}", tuple(operands))
-    if formulas.discrete:
-        return DISCRETE_INVERSES[name, method].bind(q, *shapes, loc)
-    low, high = formulas.support(*shapes)
-    if method == "isf":
-        low, high = high, low
-    valid = logical_and(
-        _valid(formulas, tuple(shapes), scale), logical_and(greater_equal(q, 0), less_equal(q, 1))
-    )
-    inverse = formulas.ppf if method == "ppf" else formulas.inverse_sf
-    assert inverse is not None
-    inner = where(equal(q, 0), low, where(equal(q, 1), high, inverse(q, *shapes)))
-    return where(valid, add(loc, multiply(scale, inner)), NAN)
-
-
-def _moment_body(*operands_and_names: Any) -> Any:
-    *operands, name, method = operands_and_names
-    formulas = FORMULAS[name]
-    *shapes, loc, scale = real_operands(f"{name}.{method}", tuple(operands))
-    formula = getattr(formulas, "var" if method == "std" else method)
-    value = formula(*shapes)
-    if method == "mean":
-        value = add(loc, multiply(scale, value))
-    elif method == "entropy":
-        value = value if formulas.discrete else add(value, log(scale))
-        value = add(value, multiply(0.0, loc))
-    else:
-        value = add(multiply(square(scale), value), multiply(0.0, loc))
-        value = sqrt(value) if method == "std" else value
-    return where(_valid(formulas, tuple(shapes), scale), value, NAN)
-
-
-def _support_body(*operands_and_name: Any) -> tuple[Any, Any]:
-    """Return the ends of the support."""
-    *operands, name = operands_and_name
-    formulas = FORMULAS[name]
-    *shapes, loc, scale = real_operands(f"{name}.support", tuple(operands))
-    valid = _valid(formulas, tuple(shapes), scale)
-    low, high = [add(loc, multiply(scale, end)) for end in formulas.support(*shapes)]
-    return where(valid, low, NAN), where(valid, high, NAN)
-
-
-def _scipy_inverse(name: str, method: str, *operands: Any) -> Any:
-    import scipy.stats
-
-    with np.errstate(all="ignore"):
-        return np.asarray(getattr(getattr(scipy.stats, name), method)(*operands)).astype(operands[0].dtype)
-
-
-DISCRETE_INVERSES = {
-    (name, method): Primitive(
-        f"{name}_{method}",
-        abstract_eval=same_real_float(f"{name}.{method}"),
-        impl=partial(_scipy_inverse, name, method),
-        batch=alike(),
-        gradient_stops="the inverse of a step function is piecewise constant",
-    )
-    for name in DISCRETE
-    for method in ("ppf", "isf")
-}
-"""Inverses of discrete distribution functions, which SciPy computes between kernels."""
-
-
-# ---- objects ---------------------------------------------------------------------------------------------------------
 
 
 def _operand(x: Any) -> Any:
@@ -225,7 +103,7 @@ class Distribution:
         self._require(method, getattr(self._formulas, _NEEDED.get(method, "log_density")))
         parameters = self._parameters(method, args, kwargs)
         static = (self.name, {"pmf": "pdf", "logpmf": "logpdf"}.get(method, method))
-        return apply(_value_body, (_operand(x), *parameters), static)
+        return apply(value_body, (_operand(x), *parameters), static)
 
     def _density(self, method: str, x: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if self._formulas.discrete != ("pmf" in method):
@@ -282,7 +160,7 @@ class Distribution:
     def _inverse(self, method: str, q: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         self._require(method, self._formulas.discrete or self._formulas.ppf)
         parameters = self._parameters(method, args, kwargs)
-        return apply(_inverse_body, (_operand(q), *parameters), (self.name, method))
+        return apply(inverse_body, (_operand(q), *parameters), (self.name, method))
 
     def ppf(self, q: TensorLike, *args: TensorLike, **kwargs: TensorLike) -> Tensor:
         """Return the inverse of `cdf`.
@@ -311,7 +189,7 @@ class Distribution:
 
     def support(self, *args: TensorLike, **kwargs: TensorLike) -> tuple[Tensor, Tensor]:
         """Return the ends of the interval outside of which the density is 0."""
-        found = apply(_support_body, tuple(self._parameters("support", args, kwargs)), (self.name,))
+        found = apply(support_body, tuple(self._parameters("support", args, kwargs)), (self.name,))
         return found[0], found[1]
 
     def __getattr__(self, name: str) -> Any:
@@ -322,8 +200,16 @@ class Distribution:
         )  # also before `__init__`: no names here
 
     def _moment(self, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        self._require(method, getattr(self._formulas, "var" if method == "std" else method))
-        return apply(_moment_body, tuple(self._parameters(method, args, kwargs)), (self.name, method))
+        parameters = self._parameters(method, args, kwargs)
+        formula = getattr(self._formulas, "var" if method == "std" else method)
+        summed = method == "entropy" or self._formulas.raw_moment is None
+        if formula is None and self._formulas.discrete and summed:
+            if method != "entropy":
+                self._require_light_tail(method)
+            return lattice_moment(self.name, method, self.pmf, parameters)
+        if formula is None and not self._formulas.discrete:
+            self._require(method, self._formulas.ppf)
+        return apply(moment_body, tuple(parameters), (self.name, method))
 
     def mean(self, *args: TensorLike, **kwargs: TensorLike) -> Tensor:
         """Return the mean."""
@@ -346,33 +232,101 @@ class Distribution:
         return found
 
     def stats(self, *args: TensorLike, moments: str = "mv", **kwargs: TensorLike) -> Any:
-        """Return the mean (``"m"``) and the variance (``"v"``), in this order, of those that `moments` names."""
-        if set(moments) - set("mv"):
-            raise NotImplementedError(
-                f"[{self.name}.stats] moments={moments!r} has formulas for 'm' and 'v' only; call "
-                f"scipy.stats.{self.name}.stats on arrays"
-            )
-        found = [f(*args, **kwargs) for letter, f in (("m", self.mean), ("v", self.var)) if letter in moments]
+        """Return the mean, variance, skewness and kurtosis that `moments`, letters of ``"mvsk"``, names, in this order.
+
+        Skewness and kurtosis are nan where the moments are not finite.
+        """
+        unknown = set(moments) - set(_LETTERS)
+        if unknown:
+            raise ValueError(f"[{self.name}.stats] moments has the letters m, v, s and k, got {moments!r}")
+        found = [self._moment(m, args, kwargs) for letter, m in _LETTERS.items() if letter in moments]
         return found[0] if len(found) == 1 else tuple(found)
 
     def moment(self, order: int, *args: TensorLike, **kwargs: TensorLike) -> Tensor:
-        """Return the mean of the power `order`, which is 1 or 2."""
-        if order not in (1, 2):
-            raise NotImplementedError(
-                f"[{self.name}.moment] has formulas for the orders 1 and 2, got {order!r}; call "
-                f"scipy.stats.{self.name}.moment on arrays"
-            )
-        mean = self.mean(*args, **kwargs)
-        found: Tensor = mean if order == 1 else add(self.var(*args, **kwargs), square(mean))
+        """Return the mean of the power `order`, at least 1; nan where a moment from the third on is infinite."""
+        order = as_int("order", order)
+        if order < 1:
+            raise ValueError(f"[{self.name}.moment] order must be at least 1, got {order}")
+        if order == 1:
+            return self.mean(*args, **kwargs)
+        if order == 2:
+            second: Tensor = add(self.var(*args, **kwargs), square(self.mean(*args, **kwargs)))
+            return second
+        parameters = self._parameters("moment", args, kwargs)
+        if self._formulas.discrete and self._formulas.raw_moment is None:
+            points, weights = self._points(parameters, -INF, INF)
+            return reduce_sum(multiply(pow(points, float(order)), weights), -1)
+        self._require("moment", self._formulas.raw_moment or self._formulas.ppf)
+        found: Tensor = apply(raw_moment_body, tuple(parameters), (self.name, order))
         return found
 
+    def _require_light_tail(self, method: str) -> None:
+        if self._formulas.tail is not None:
+            raise NotImplementedError(
+                f"[{self.name}.{method}] is a sum that converges slowly; call "
+                f"scipy.stats.{self.name}.{method} on arrays"
+            )
 
+    def expect(
+        self,
+        func: Callable[..., Any] | None = None,
+        args: tuple[TensorLike, ...] = (),
+        loc: TensorLike = 0.0,
+        scale: TensorLike = 1.0,
+        lb: TensorLike | None = None,
+        ub: TensorLike | None = None,
+        conditional: bool = False,
+        **shapes: TensorLike,
+    ) -> Tensor:
+        """Return the mean of a function between two bounds.
+
+        SciPy integrates adaptively. Here one call of `func` gets all points: those of double exponential rules on both
+        sides of the median, or, for a distribution of integers, all that carry the probability. The result is
+        differentiable in the parameters, in the bounds of an integral, and in all tensors that `func` reads.
+
+        Parameters
+        ----------
+        func : callable, optional
+            Function of an array of points, elementwise, by jittape's operations; the identity by default. A jump or a
+            kink of the function costs accuracy: put it at a bound. So does a product with the density that decreases
+            almost as slowly as ``1 / x``.
+        args : tuple
+            The shape parameters, which may also be given by name.
+        loc, scale : tensor-like
+            Location and scale; a distribution of integers has no scale.
+        lb, ub : tensor-like, optional
+            Bounds of the integral or, included, of the sum; those of the support by default.
+        conditional : bool
+            Whether to divide by the probability between the bounds.
+        """
+        given = {"loc": loc} if self._formulas.discrete else {"loc": loc, "scale": scale}
+        parameters = self._parameters("expect", args, {**given, **shapes})
+        points, weights = self._points(parameters, -INF if lb is None else lb, INF if ub is None else ub)
+        value = points if func is None else func(points)
+        total = reduce_sum(multiply(value, weights), -1)
+        found: Tensor = divide(total, reduce_sum(weights, -1)) if conditional else total
+        return found
+
+    def _points(self, parameters: list[Any], lower: Any, upper: Any) -> tuple[Any, Any]:
+        """Return points in a last dimension and their weights."""
+        if self._formulas.discrete:
+            self._require_light_tail("expect")
+            points = lattice(self.name, "expect", parameters[:-1])
+            weights: Any = self.pmf(points, *map(as_column, parameters[:-1]))
+            inside = logical_and(greater_equal(points, lower), less_equal(points, upper))
+            return constant(points), where(inside, weights, 0.0)
+        self._require("expect", self._formulas.ppf)
+        found = apply(nodes_body, (*parameters, _operand(lower), _operand(upper)), (self.name,))
+        return found[0], found[1]
+
+
+_LETTERS = {"m": "mean", "v": "var", "s": "skewness", "k": "kurtosis"}
 _NEEDED = {"cdf": "cdf", "logcdf": "cdf", "sf": "sf", "logsf": "sf"}
 """The formula that a function of a value needs, if it is not the density."""
 
 METHODS = {
     "pdf", "logpdf", "pmf", "logpmf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf", "mean", "var", "std", "entropy",
-    "median", "interval", "support", "stats", "moment",
+    "median", "interval", "support", "stats", "moment", "expect",
 }  # fmt: skip
 
 

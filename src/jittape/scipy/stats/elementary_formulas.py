@@ -93,6 +93,8 @@ ELEMENTARY = {
         mean=lambda: 0.5,
         var=lambda: 1 / 12,
         entropy=lambda: 0.0,
+        skewness=lambda: 0.0,
+        kurtosis=lambda: -1.2,
     ),
     "expon": Formulas(
         "exponential distribution",
@@ -107,6 +109,8 @@ ELEMENTARY = {
         mean=lambda: 1.0,
         var=lambda: 1.0,
         entropy=lambda: 1.0,
+        skewness=lambda: 2.0,
+        kurtosis=lambda: 6.0,
     ),
     "logistic": Formulas(
         "logistic distribution",
@@ -121,6 +125,8 @@ ELEMENTARY = {
         mean=lambda: 0.0,
         var=lambda: math.pi**2 / 3,
         entropy=lambda: 2.0,
+        skewness=lambda: 0.0,
+        kurtosis=lambda: 1.2,
     ),
     "laplace": Formulas(
         "Laplace distribution",
@@ -133,6 +139,8 @@ ELEMENTARY = {
         mean=lambda: 0.0,
         var=lambda: 2.0,
         entropy=lambda: math.log(2) + 1,
+        skewness=lambda: 0.0,
+        kurtosis=lambda: 3.0,
     ),
     "cauchy": Formulas(
         "Cauchy distribution",
@@ -145,6 +153,7 @@ ELEMENTARY = {
         mean=lambda: NAN,
         var=lambda: NAN,
         entropy=lambda: math.log(4 * math.pi),
+        tail=lambda: 1.0,
     ),
     "pareto": Formulas(
         "Pareto distribution",
@@ -160,6 +169,8 @@ ELEMENTARY = {
         mean=lambda b: _beyond(1.0, divide(b, subtract(b, 1.0)), b),
         var=_pareto_var,
         entropy=lambda b: subtract(add(1.0, reciprocal(b)), log(b)),
+        tail=lambda b: b,
+        raw_moment=lambda order, b: _beyond(order, divide(b, subtract(b, order)), b),
     ),
     "weibull_min": Formulas(
         "Weibull distribution",

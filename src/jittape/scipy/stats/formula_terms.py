@@ -7,7 +7,8 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from jittape.scipy.special.terms import Term, special, square, where
+from jittape.primitives.elementwise.special import zeta
+from jittape.scipy.special.terms import Term, lifted, special, square, where
 from jittape.scipy.stats.formulas import Formulas
 
 __all__ = [
@@ -16,13 +17,17 @@ __all__ = [
     "above",
     "all_positive",
     "expm1",
+    "hurwitz_zeta",
     "law",
     "log1p",
     "log1prel",
     "log_gamma",
     "log_normal",
+    "odds",
+    "of_handles",
     "safe",
     "softplus",
+    "trigamma",
 ]
 
 LOG_2 = math.log(2)
@@ -35,19 +40,19 @@ def _handles(value: Any) -> Any:
     return value.handle if isinstance(value, Term) else value
 
 
-def _of_handles(formula: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a formula of terms as one of handles."""
+def of_handles(formula: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a formula of terms, and of the order of a moment, as one of handles."""
 
     @wraps(formula)
     def of_handles(*handles: Any) -> Any:
-        return _handles(formula(*map(Term, handles)))
+        return _handles(formula(*[h if isinstance(h, int) else Term(h) for h in handles]))
 
     return of_handles
 
 
 def law(summary: str, shapes: str = "", **formulas: Any) -> Formulas:
     """Return the record of a distribution whose formulas take terms; missing formulas are None."""
-    given: dict[str, Any] = {name: _of_handles(f) if callable(f) else f for name, f in formulas.items()}
+    given: dict[str, Any] = {name: of_handles(f) if callable(f) else f for name, f in formulas.items()}
     for name in ("cdf", "sf", "mean", "var", "entropy"):
         given.setdefault(name, None)
     return Formulas(summary, tuple(shapes.split()), **given)
@@ -83,6 +88,12 @@ def above(limit: float, parameter: Any, value: Any, otherwise: float = math.inf)
     return where(parameter > limit, value, otherwise)
 
 
+def odds(name: str, a: Any, b: Any, q: Any) -> Any:
+    """Return ``w / (1 - w)`` of the quantile w of a beta distribution, accurate near both ends."""
+    other = {"betaincinv": "betainccinv", "betainccinv": "betaincinv"}[name]
+    return special(name, a, b, q) / special(other, b, a, q)
+
+
 def safe(condition: Any, value: Any, otherwise: float) -> Term:
     """Return `value` where a branch is taken, else a number at which the branch has a value and slopes."""
     return where(condition, value, otherwise)
@@ -99,6 +110,14 @@ def log1prel(z: Any) -> Term:
         series = series + power / float(k)
     large = where(near, 1.0, z)
     return where(near, series, log1p(large) / large)
+
+
+hurwitz_zeta = lifted(zeta)
+
+
+def trigamma(x: Any) -> Term:
+    """Return the second derivative of the logarithm of the gamma function."""
+    return hurwitz_zeta(0.0 * x + 2.0, x)
 
 
 def softplus(x: Any) -> Term:

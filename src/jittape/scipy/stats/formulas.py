@@ -72,6 +72,16 @@ class Formulas:
         The values are integers; there is no scale.
     mean, var, entropy : callable or None
         ``mean(*shapes)``; None if there is no formula.
+    skewness, kurtosis : callable or None
+        Standardized third moment, and fourth moment minus 3.
+    carrier : callable or None
+        ``carrier(*shapes)`` returns the bounds of moments; None means those of the support.
+    kink : callable or None
+        ``kink(*shapes)`` is the point where the density is not smooth, for moments; None means the median.
+    tail : callable or None
+        ``tail(*shapes)``: only moments of smaller orders exist; None if all exist.
+    raw_moment : callable or None
+        ``raw_moment(order, *shapes)``: mean of a power with an integer exponent, where it exists.
     """
 
     summary: str
@@ -90,6 +100,12 @@ class Formulas:
     open: bool = False
     conditions: Formula = _no_conditions
     discrete: bool = False
+    skewness: Formula | None = None
+    kurtosis: Formula | None = None
+    carrier: Formula | None = None
+    kink: Formula | None = None
+    tail: Formula | None = None
+    raw_moment: Formula | None = None
 
     def log_of_cdf(self, y: Any, *shapes: Any) -> Any:
         """Return the logarithm of the distribution function, accurate near 0 and near 1."""

@@ -12,6 +12,7 @@ from jittape.scipy.special.terms import (
     lifted,
     log,
     maximum,
+    polynomial,
     sin,
     special,
     sqrt,
@@ -28,6 +29,7 @@ from jittape.scipy.stats.formula_terms import (
     safe,
 )
 from jittape.scipy.stats.formulas import INF, Formulas, unit
+from jittape.scipy.stats.scipy_laws import computed_inverses
 
 __all__ = ["INTERVALS"]
 
@@ -75,6 +77,22 @@ def _triang_ppf(q: Any, c: Any) -> Any:
     return where(left, root, 1.0 - root)
 
 
+def _rdist_entropy(c: Any) -> Any:
+    a = 0.5 * c
+    return special("betaln", a, a) + LOG_2 + (c - 2.0) * (special("psi", c) - special("psi", a))
+
+
+def _truncexpon_var(b: Any) -> Any:
+    """Return ``1 - (x / sinh(x))**2`` for half of the bound, by its series where the terms cancel."""
+    x = 0.5 * b
+    near = x < 0.1
+    small = square(where(near, x, 0.0))
+    series = small * polynomial([1 / 3, -1 / 15, 2 / 189, -1 / 675, 2 / 10395], small)
+    large = where(near, 1.0, x)
+    ratio = 2.0 * large * exp(-large) / -expm1(-2.0 * large)
+    return where(near, series, 1.0 - square(ratio))
+
+
 def _truncexpon_mean(b: Any) -> Any:
     return (1.0 - (b + 1.0) * exp(-b)) / -expm1(-b)
 
@@ -102,6 +120,9 @@ INTERVALS: dict[str, Formulas] = {
         var=lambda: 1 / 8,
         entropy=lambda: math.log(math.pi / 4),
         support=unit,
+        skewness=lambda: 0.0,
+        kurtosis=lambda: -1.5,
+        raw_moment=lambda order: math.prod([(2 * j - 1) / (2 * j) for j in range(1, order + 1)]),
     ),
     "bradford": law(
         "Bradford distribution",
@@ -125,6 +146,7 @@ INTERVALS: dict[str, Formulas] = {
         mean=lambda: 0.0,
         var=lambda: math.pi**2 / 3 - 2,
         entropy=lambda: math.log(4 * math.pi) - 1,
+        **computed_inverses("cosine", "", lambda y: [(1.0 + cos(y)) / (2 * math.pi)], ""),
     ),
     "johnsonsb": law(
         "Johnson distribution with bounds",
@@ -184,6 +206,9 @@ INTERVALS: dict[str, Formulas] = {
         conditions=all_positive,
         mean=lambda c: 0.0 * c,
         var=lambda c: 1.0 / (c + 1.0),
+        entropy=_rdist_entropy,
+        skewness=lambda c: 0.0 * c,
+        kurtosis=lambda c: -6.0 / (c + 3.0),
     ),
     "semicircular": law(
         "semicircular distribution",
@@ -210,6 +235,7 @@ INTERVALS: dict[str, Formulas] = {
         entropy=lambda c: 0.5 - LOG_2 + 0.0 * c,
         conditions=lambda c: (maximum(c, 1.0).is_equal(1.0), maximum(-c, 0.0).is_equal(0.0)),
         support=unit,
+        kink=lambda c: c,
     ),
     "truncexpon": law(
         "exponential distribution truncated at `b`",
@@ -222,5 +248,7 @@ INTERVALS: dict[str, Formulas] = {
         support=lambda b: (0.0, b),
         mean=_truncexpon_mean,
         conditions=all_positive,
+        var=_truncexpon_var,
+        entropy=lambda b: log(-expm1(-b)) + _truncexpon_mean(b),
     ),
 }

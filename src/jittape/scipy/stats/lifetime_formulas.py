@@ -15,8 +15,11 @@ from jittape.scipy.stats.formula_terms import (
     law,
     log1p,
     log_gamma,
+    odds,
 )
-from jittape.scipy.stats.formulas import EULER, INF, NAN, Formulas, from_zero
+from jittape.scipy.stats.formulas import EULER, Formulas, from_zero
+from jittape.scipy.stats.scipy_laws import computed_inverses
+from jittape.scipy.stats.tail_formulas import betaprime_moment
 
 __all__ = ["LIFETIMES"]
 
@@ -30,12 +33,6 @@ def _xlogy(x: Any, y: Any) -> Any:
 def _ratio_of_gammas(a: Any, step: Any) -> Any:
     """Return ``gamma(a + step) / gamma(a)``."""
     return exp(log_gamma(a + step) - log_gamma(a))
-
-
-def _odds(name: str, a: Any, b: Any, q: Any) -> Any:
-    """Return ``w / (1 - w)`` of the quantile w of a beta distribution, accurate near both ends."""
-    other = {"betaincinv": "betainccinv", "betainccinv": "betaincinv"}[name]
-    return special(name, a, b, q) / special(other, b, a, q)
 
 
 def _chi_mean(df: Any) -> Any:
@@ -109,12 +106,16 @@ def _invgauss_logsf(y: Any, mu: Any) -> Any:
     return a + log1p(-exp(b - a))
 
 
-def _invgauss(summary: str, shapes: str = "") -> Formulas:
+def _invgauss(name: str, summary: str, shapes: str = "") -> Formulas:
     def of(formula: Any) -> Any:
         return formula if shapes else lambda *y: formula(*y, 0.0 * y[0] + 1.0)
 
     def log_density(y: Any, mu: Any) -> Any:
         return -LOG_ROOT_TWO_PI - 1.5 * log(y) - square(y - mu) / (2.0 * y * square(mu))
+
+    def partials(y: Any, *mu: Any) -> list[Any]:
+        density = exp(of(log_density)(y, *mu))
+        return [density, *[-2.0 / square(m) * exp(_invgauss_terms(y, m, 1.0)[1]) for m in mu]]
 
     return law(
         summary,
@@ -126,37 +127,13 @@ def _invgauss(summary: str, shapes: str = "") -> Formulas:
         logsf=of(_invgauss_logsf),
         mean=(lambda mu: mu) if shapes else lambda: 1.0,
         var=(lambda mu: mu**3) if shapes else lambda: 1.0,
+        **computed_inverses(name, shapes, partials, shapes),
         open=True,
         **VALID,
     )
 
 
 LIFETIMES: dict[str, Formulas] = {
-    "betaprime": law(
-        "beta prime distribution",
-        "a b",
-        log_density=lambda y, a, b: (
-            _xlogy(a - 1.0, y) - special("xlog1py", a + b, y) - special("betaln", a, b)
-        ),
-        cdf=lambda y, a, b: special("betainc", a, b, y / (1.0 + y)),
-        sf=lambda y, a, b: special("betainc", b, a, 1.0 / (1.0 + y)),
-        ppf=lambda q, a, b: _odds("betaincinv", a, b, q),
-        isf=lambda q, a, b: _odds("betainccinv", a, b, q),
-        mean=lambda a, b: above(1.0, b, a / (b - 1.0)),
-        var=lambda a, b: above(2.0, b, a * (a + b - 1.0) / ((b - 2.0) * square(b - 1.0))),
-        **VALID,
-    ),
-    "burr12": law(
-        "Burr distribution of type XII",
-        "c d",
-        log_density=lambda y, c, d: log(c) + log(d) + _xlogy(c - 1.0, y) - (d + 1.0) * log1p(y**c),
-        cdf=lambda y, c, d: -expm1(-d * log1p(y**c)),
-        sf=lambda y, c, d: exp(-d * log1p(y**c)),
-        logsf=lambda y, c, d: -d * log1p(y**c),
-        ppf=lambda q, c, d: expm1(-log1p(-q) / d) ** (1.0 / c),
-        isf=lambda q, c, d: expm1(-log(q) / d) ** (1.0 / c),
-        **VALID,
-    ),
     "chi": law(
         "chi distribution",
         "df",
@@ -202,12 +179,14 @@ LIFETIMES: dict[str, Formulas] = {
         log_density=_f_log_density,
         cdf=lambda y, n, m: special("betainc", 0.5 * n, 0.5 * m, n * y / (m + n * y)),
         sf=lambda y, n, m: special("betainc", 0.5 * m, 0.5 * n, m / (m + n * y)),
-        ppf=lambda q, n, m: m / n * _odds("betaincinv", 0.5 * n, 0.5 * m, q),
-        isf=lambda q, n, m: m / n * _odds("betainccinv", 0.5 * n, 0.5 * m, q),
+        ppf=lambda q, n, m: m / n * odds("betaincinv", 0.5 * n, 0.5 * m, q),
+        isf=lambda q, n, m: m / n * odds("betainccinv", 0.5 * n, 0.5 * m, q),
         mean=lambda n, m: above(2.0, m, m / (m - 2.0)) + 0.0 * n,
         var=_f_var,
         entropy=_f_entropy,
         **VALID,
+        tail=lambda n, m: 0.5 * m,
+        raw_moment=lambda order, n, m: (m / n) ** float(order) * betaprime_moment(order, 0.5 * n, 0.5 * m),
     ),
     "fatiguelife": law(
         "Birnbaum-Saunders distribution",
@@ -222,19 +201,6 @@ LIFETIMES: dict[str, Formulas] = {
         mean=lambda c: 1.0 + 0.5 * square(c),
         var=lambda c: square(c) * (1.0 + 1.25 * square(c)),
         open=True,
-        **VALID,
-    ),
-    "fisk": law(
-        "log-logistic distribution",
-        "c",
-        log_density=lambda y, c: log(c) + _xlogy(c - 1.0, y) - 2.0 * log1p(y**c),
-        cdf=lambda y, c: special("expit", c * log(y)),
-        sf=lambda y, c: special("expit", -c * log(y)),
-        logcdf=lambda y, c: special("log_expit", c * log(y)),
-        logsf=lambda y, c: special("log_expit", -c * log(y)),
-        ppf=lambda q, c: exp(special("logit", q) / c),
-        isf=lambda q, c: exp(-special("logit", q) / c),
-        entropy=lambda c: 2.0 - log(c),
         **VALID,
     ),
     "gengamma": law(
@@ -261,6 +227,8 @@ LIFETIMES: dict[str, Formulas] = {
         ppf=lambda q, c: log1p(-log1p(-q) / c),
         isf=lambda q, c: log1p(-log(q) / c),
         **VALID,
+        mean=lambda c: special("exp1", c) * exp(c),
+        entropy=lambda c: 1.0 - log(c) - special("exp1", c) * exp(c),
     ),
     "halfgennorm": law(
         "upper half of the generalized normal distribution",
@@ -272,47 +240,12 @@ LIFETIMES: dict[str, Formulas] = {
         isf=lambda q, beta: special("gammainccinv", 1.0 / beta, q) ** (1.0 / beta),
         entropy=lambda beta: 1.0 / beta - log(beta) + log_gamma(1.0 / beta),
         **VALID,
+        mean=lambda beta: _ratio_of_gammas(1.0 / beta, 1.0 / beta),
+        var=lambda beta: (
+            _ratio_of_gammas(1.0 / beta, 2.0 / beta) - square(_ratio_of_gammas(1.0 / beta, 1.0 / beta))
+        ),
     ),
-    "invgauss": _invgauss("inverse Gaussian distribution", "mu"),
-    "invweibull": law(
-        "inverse Weibull distribution",
-        "c",
-        log_density=lambda y, c: log(c) - (c + 1.0) * log(y) - y**-c,
-        cdf=lambda y, c: exp(-(y**-c)),
-        sf=lambda y, c: -expm1(-(y**-c)),
-        logcdf=lambda y, c: -(y**-c),
-        ppf=lambda q, c: (-log(q)) ** (-1.0 / c),
-        isf=lambda q, c: (-log1p(-q)) ** (-1.0 / c),
-        entropy=lambda c: 1.0 + EULER + EULER / c - log(c),
-        open=True,
-        **VALID,
-    ),
-    "levy": law(
-        "Lévy distribution",
-        log_density=lambda y: -LOG_ROOT_TWO_PI - 1.5 * log(y) - 0.5 / y,
-        cdf=lambda y: special("erfc", sqrt(0.5 / y)),
-        sf=lambda y: special("erf", sqrt(0.5 / y)),
-        ppf=lambda q: 0.5 / square(special("erfcinv", q)),
-        isf=lambda q: 0.5 / square(special("erfinv", q)),
-        mean=lambda: INF,
-        var=lambda: INF,
-        open=True,
-        support=from_zero,
-    ),
-    "lomax": law(
-        "Lomax distribution, Pareto's from 0 on",
-        "c",
-        log_density=lambda y, c: log(c) - (c + 1.0) * log1p(y),
-        cdf=lambda y, c: -expm1(-c * log1p(y)),
-        sf=lambda y, c: exp(-c * log1p(y)),
-        logsf=lambda y, c: -c * log1p(y),
-        ppf=lambda q, c: expm1(-log1p(-q) / c),
-        isf=lambda q, c: expm1(-log(q) / c),
-        mean=lambda c: above(1.0, c, 1.0 / (c - 1.0)),
-        var=lambda c: where(c > 2, c / (square(c - 1.0) * (c - 2.0)), where(c > 1, INF, NAN)),
-        entropy=lambda c: 1.0 + 1.0 / c - log(c),
-        **VALID,
-    ),
+    "invgauss": _invgauss("invgauss", "inverse Gaussian distribution", "mu"),
     "maxwell": law(
         "Maxwell distribution",
         log_density=lambda y: 0.5 * math.log(2 / math.pi) + 2.0 * log(y) - 0.5 * square(y),
@@ -324,17 +257,6 @@ LIFETIMES: dict[str, Formulas] = {
         var=lambda: 3 - 8 / math.pi,
         entropy=lambda: EULER + LOG_ROOT_TWO_PI - 0.5,
         support=from_zero,
-    ),
-    "mielke": law(
-        "Mielke's distribution",
-        "k s",
-        log_density=lambda y, k, s: log(k) + _xlogy(k - 1.0, y) - (1.0 + k / s) * log1p(y**s),
-        cdf=lambda y, k, s: exp(-k / s * log1p(y**-s)),
-        sf=lambda y, k, s: -expm1(-k / s * log1p(y**-s)),
-        logcdf=lambda y, k, s: -k / s * log1p(y**-s),
-        ppf=lambda q, k, s: expm1(-s / k * log(q)) ** (-1.0 / s),
-        isf=lambda q, k, s: expm1(-s / k * log1p(-q)) ** (-1.0 / s),
-        **VALID,
     ),
     "nakagami": law(
         "Nakagami distribution",
@@ -351,5 +273,5 @@ LIFETIMES: dict[str, Formulas] = {
         entropy=lambda nu: log_gamma(nu) + nu - (nu - 0.5) * special("psi", nu) - 0.5 * log(nu) - LOG_2,
         **VALID,
     ),
-    "wald": _invgauss("Wald distribution"),
+    "wald": _invgauss("wald", "Wald distribution"),
 }

@@ -12,28 +12,25 @@ from jittape.scipy.special.terms import (
     exp,
     lifted,
     log,
-    sin,
     sinh,
     special,
-    sqrt,
     square,
     where,
 )
 from jittape.scipy.stats.formula_terms import (
     LOG_2,
     LOG_ROOT_TWO_PI,
-    above,
     all_positive,
     expm1,
     law,
     log1p,
-    log1prel,
     log_gamma,
     log_normal,
-    safe,
     softplus,
+    trigamma,
 )
 from jittape.scipy.stats.formulas import EULER, INF, Formulas, from_zero
+from jittape.scipy.stats.scipy_laws import computed_inverses
 
 __all__ = ["LINE"]
 
@@ -67,28 +64,13 @@ def _two_sided_inverses(inverse: Any) -> dict[str, Any]:
     return {"ppf": ppf, "isf": lambda q, *shapes: -ppf(q, *shapes)}
 
 
-def _genextreme_log(y: Any, c: Any) -> Any:
-    """Return the logarithm of minus the logarithm of the distribution function."""
-    return -y * log1prel(-c * y)
-
-
-def _genextreme_log_density(y: Any, c: Any) -> Any:
-    power = _genextreme_log(y, c)
-    return (1.0 - c) * power - exp(power)
-
-
-def _bound(c: Any, is_end: Any, sign: float, otherwise: float) -> Any:
-    return where(is_end, sign / safe(is_end, c, 1.0), otherwise)
-
-
 def _exponnorm_log_product(y: Any, k: Any) -> Any:
     return (0.5 / k - y) / k + special("log_ndtr", y - 1.0 / k)
 
 
-def _halfcauchy_log_density(y: Any) -> Any:
-    far = y > 1e10  # the square of a greater number may overflow, and 1 is less than its rounding
-    near = log1p(square(where(far, 1.0, y)))
-    return math.log(2 / math.pi) - where(far, 2.0 * log(where(far, y, 1.0)), near)
+def _exponnorm_partials(y: Any, k: Any) -> list[Any]:
+    product = exp(_exponnorm_log_product(y, k))
+    return [product / k, (product * (1.0 / k - y) - exp(log_normal(y))) / square(k)]
 
 
 def _johnson(z: Any, a: Any, b: Any) -> Any:
@@ -123,21 +105,6 @@ def _asymmetric_ppf(q: Any, kappa: Any) -> Any:
     return where(q > kappa / total, -log((1.0 - q) * total * kappa) / kappa, log(q * total / kappa) * kappa)
 
 
-def _loglaplace(at_most_one: Any, beyond: Any, y: Any, c: Any) -> Any:
-    small = y < 1
-    tail = 0.5 * exp(-c * where(small, -log(y), log(y)))
-    return where(small, at_most_one(tail), beyond(tail))
-
-
-def _loglaplace_ppf(q: Any, c: Any) -> Any:
-    small = q < 0.5
-    return exp(where(small, 1.0, -1.0) * log(2.0 * where(small, q, 1.0 - q)) / c)
-
-
-def _loglaplace_var(c: Any) -> Any:
-    return above(2.0, c, square(c) / (square(c) - 4.0) - (square(c) / (square(c) - 1.0)) ** 2)
-
-
 LINE: dict[str, Formulas] = {
     "dgamma": law(
         "double gamma distribution",
@@ -148,6 +115,7 @@ LINE: dict[str, Formulas] = {
         mean=lambda a: 0.0 * a,
         var=lambda a: a * (a + 1.0),
         conditions=all_positive,
+        entropy=lambda a: LOG_2 + a + log_gamma(a) + (1.0 - a) * special("psi", a),
     ),
     "dweibull": law(
         "double Weibull distribution",
@@ -158,6 +126,7 @@ LINE: dict[str, Formulas] = {
         mean=lambda c: 0.0 * c,
         var=lambda c: exp(log_gamma(1.0 + 2.0 / c)),
         conditions=all_positive,
+        entropy=lambda c: LOG_2 + EULER + 1.0 - EULER / c - log(c),
     ),
     "exponnorm": law(
         "exponentially modified normal distribution",
@@ -168,17 +137,7 @@ LINE: dict[str, Formulas] = {
         mean=lambda k: k,
         var=lambda k: 1.0 + square(k),
         conditions=all_positive,
-    ),
-    "genextreme": law(
-        "generalized extreme value distribution; `c` has the opposite sign of the shape in many texts",
-        "c",
-        log_density=_genextreme_log_density,
-        cdf=lambda y, c: exp(-exp(_genextreme_log(y, c))),
-        sf=lambda y, c: -expm1(-exp(_genextreme_log(y, c))),
-        logcdf=lambda y, c: -exp(_genextreme_log(y, c)),
-        ppf=lambda q, c: -log(-log(q)) * special("exprel", c * log(-log(q))),
-        isf=lambda q, c: -log(-log1p(-q)) * special("exprel", c * log(-log1p(-q))),
-        support=lambda c: (_bound(c, c < 0, 1.0, -INF), _bound(c, c > 0, 1.0, INF)),
+        **computed_inverses("exponnorm", "K", _exponnorm_partials, "K"),
     ),
     "genlogistic": law(
         "generalized logistic distribution",
@@ -192,6 +151,7 @@ LINE: dict[str, Formulas] = {
         mean=lambda c: EULER + special("psi", c),
         entropy=lambda c: special("psi", c + 1.0) + EULER + 1.0 - log(c),
         conditions=all_positive,
+        var=lambda c: math.pi**2 / 6 + trigamma(c),
     ),
     "gennorm": law(
         "generalized normal distribution",
@@ -203,31 +163,6 @@ LINE: dict[str, Formulas] = {
         var=lambda beta: exp(log_gamma(3.0 / beta) - log_gamma(1.0 / beta)),
         entropy=lambda beta: 1.0 / beta - log(0.5 * beta) + log_gamma(1.0 / beta),
         conditions=all_positive,
-    ),
-    "genpareto": law(
-        "generalized Pareto distribution",
-        "c",
-        log_density=lambda y, c: -(c + 1.0) * y * log1prel(c * y),
-        cdf=lambda y, c: -expm1(-y * log1prel(c * y)),
-        sf=lambda y, c: exp(-y * log1prel(c * y)),
-        logsf=lambda y, c: -y * log1prel(c * y),
-        ppf=lambda q, c: -log1p(-q) * special("exprel", -c * log1p(-q)),
-        isf=lambda q, c: -log(q) * special("exprel", -c * log(q)),
-        support=lambda c: (0.0, _bound(c, c < 0, -1.0, INF)),
-        mean=lambda c: where(c < 1, 1.0 / safe(c < 1, 1.0 - c, 1.0), INF),
-        entropy=lambda c: 1.0 + c,
-    ),
-    "halfcauchy": law(
-        "half-Cauchy distribution",
-        log_density=_halfcauchy_log_density,
-        cdf=lambda y: 2 / math.pi * atan2(y, 0.0 * y + 1.0),
-        sf=lambda y: 2 / math.pi * atan2(0.0 * y + 1.0, y),
-        ppf=lambda q: tan(math.pi / 2 * q),
-        isf=lambda q: 1.0 / tan(math.pi / 2 * q),
-        mean=lambda: INF,
-        var=lambda: INF,
-        entropy=lambda: math.log(2 * math.pi),
-        support=from_zero,
     ),
     "halflogistic": law(
         "half-logistic distribution",
@@ -276,6 +211,7 @@ LINE: dict[str, Formulas] = {
         var=lambda kappa: 1.0 / square(kappa) + square(kappa),
         entropy=lambda kappa: 1.0 + log(kappa + 1.0 / kappa),
         conditions=all_positive,
+        kink=lambda kappa: 0.0 * kappa,
     ),
     "loggamma": law(
         "log-gamma distribution",
@@ -287,20 +223,8 @@ LINE: dict[str, Formulas] = {
         isf=lambda q, c: log(special("gammainccinv", c, q)),
         mean=lambda c: special("psi", c),
         conditions=all_positive,
-    ),
-    "loglaplace": law(
-        "log-Laplace distribution",
-        "c",
-        log_density=lambda y, c: log(0.5 * c) + special("xlogy", where(y < 1, c - 1.0, -c - 1.0), y),
-        cdf=lambda y, c: _loglaplace(lambda tail: tail, lambda tail: 1.0 - tail, y, c),
-        sf=lambda y, c: _loglaplace(lambda tail: 1.0 - tail, lambda tail: tail, y, c),
-        ppf=_loglaplace_ppf,
-        isf=lambda q, c: 1.0 / _loglaplace_ppf(q, c),
-        mean=lambda c: above(1.0, c, square(c) / (square(c) - 1.0)),
-        var=_loglaplace_var,
-        entropy=lambda c: 1.0 + log(2.0 / c),
-        conditions=all_positive,
-        support=from_zero,
+        var=lambda c: trigamma(c),
+        entropy=lambda c: log_gamma(c) - c * special("psi", c) + c,
     ),
     "moyal": law(
         "Moyal distribution",
@@ -311,6 +235,7 @@ LINE: dict[str, Formulas] = {
         isf=lambda q: -log(2.0 * square(special("erfinv", q))),
         mean=lambda: LOG_2 + EULER,
         var=lambda: math.pi**2 / 2,
+        entropy=lambda: 0.5 * (LOG_2 + EULER + 1) + LOG_ROOT_TWO_PI,
     ),
     "powernorm": law(
         "power-normal distribution",
@@ -321,21 +246,6 @@ LINE: dict[str, Formulas] = {
         logsf=lambda y, c: c * special("log_ndtr", -y),
         ppf=lambda q, c: -special("ndtri_exp", log1p(-q) / c),
         isf=lambda q, c: -special("ndtri_exp", log(q) / c),
-        conditions=all_positive,
-    ),
-    "skewnorm": law(
-        "skew-normal distribution",
-        "a",
-        log_density=lambda y, a: LOG_2 + log_normal(y) + special("log_ndtr", a * y),
-        mean=lambda a: math.sqrt(2 / math.pi) * a / sqrt(1.0 + square(a)),
-        var=lambda a: 1.0 - 2 / math.pi * square(a) / (1.0 + square(a)),
-    ),
-    "vonmises": law(
-        "von Mises distribution",
-        "kappa",
-        log_density=lambda y, kappa: (
-            -2.0 * kappa * square(sin(0.5 * y)) - math.log(2 * math.pi) - log(special("i0e", kappa))
-        ),
         conditions=all_positive,
     ),
     "weibull_max": law(

@@ -67,9 +67,10 @@ def _below(limits: list[Term], correlation: list[list[Term]]) -> Term:
     """Return the probability of values below the limits, in at most three dimensions."""
     if len(limits) == 1:
         return _ndtr(limits[0])
-    if len(limits) == 2:
-        return _bivariate(*limits, correlation[0][1])
-    return _trivariate(*limits, correlation[0][1], correlation[0][2], correlation[1][2])
+    x, y, *rest = limits
+    if not rest:
+        return _bivariate(x, y, correlation[0][1])
+    return _trivariate(x, y, rest[0], correlation[0][1], correlation[0][2], correlation[1][2])
 
 
 def _with_nodes(*values: Term) -> list[Term]:
