@@ -12,7 +12,8 @@ from jittape.primitives.elementwise.comparison import greater, less, where
 from jittape.primitives.elementwise.exponential import log, log1p
 
 __all__ = [
-    "EULER", "INF", "NAN", "OTHER_METHODS", "Formulas", "from_zero", "half", "missing_method", "positive", "unit",
+    "EULER", "INF", "NAN", "OTHER_METHODS", "Formula", "Formulas", "from_zero", "half", "missing_method", "positive",
+    "unit",
 ]  # fmt: skip
 
 Formula = Callable[..., Any]
