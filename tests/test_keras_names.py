@@ -34,6 +34,18 @@ def test_weights_have_a_name_and_a_path():
     for layer in lstm:
         layer(np.ones((1, 2, 3), "float32"))
     assert lstm[1].weights[0].path == "lstm_1/lstm_cell/kernel"
+    built = layers.GRU(2, name="g")
+    built.build((None, 3, 2))
+    assert built.weights[0].path == "g/gru_cell/kernel"
+    both = layers.Bidirectional(layers.LSTM(2, name="one"), name="both")
+    both(np.ones((1, 2, 3), "float32"))
+    paths = ["both/one/lstm_cell/kernel", "both/backward_one/lstm_cell/kernel"]
+    assert [w.path for w in both.weights[::3]] == paths
+    attention = layers.MultiHeadAttention(2, 3, name="a")
+    attention(np.ones((1, 2, 4), "float32"), np.ones((1, 2, 4), "float32"))
+    assert [w.name for w in attention.weights] == ["kernel", "bias"] * 4
+    parts = ["query", "key", "value", "attention_output"]
+    assert [w.path for w in attention.weights[::2]] == [f"a/{part}/kernel" for part in parts]
     assert [v.path for v in keras.metrics.Mean(name="m").variables] == ["m/total", "m/count"]
     assert jt.Variable(1.0, name="x").path == "x"
 

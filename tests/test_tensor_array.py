@@ -173,3 +173,8 @@ def test_a_fori_loop_carries_an_array(upper):
 def test_control_flow_without_arrays_names_the_way_out(call, message):
     with pytest.raises(jt.ControlFlowError, match=message):
         call(jt.TensorArray(jt.float32, size=3))
+
+
+def test_a_negative_size_is_refused():
+    with pytest.raises(ValueError, match=r"\[TensorArray\] size must not be negative, got -1"):
+        jt.TensorArray(jt.float32, size=-1)

@@ -68,6 +68,8 @@ class TensorArray:
         self._infers = infer_shape
         self._shape = None if element_shape is None else tuple(element_shape)
         self._size: int = 0 if size is None else as_int("size", size)
+        if self._size < 0:
+            raise named(ValueError(f"size must not be negative, got {self._size}"))
         self._elements: dict[int, Tensor] = {}
         self._read: set[int] = set()
 

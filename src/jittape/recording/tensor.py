@@ -141,7 +141,7 @@ class Tensor(Operators):
         return operator.index(self) if known is None or self.ndim else known
 
     def __bool__(self) -> bool:
-        known = None if self._aval.shape else extents_of(self)
+        known = None if self._aval.shape or self._buffer is not None else extents_of(self)
         return super().__bool__() if known is None else bool(known)
 
     def ref(self) -> TensorRef:

@@ -279,9 +279,10 @@ class MultiHeadAttention(Layer):
             "output": (heads, self.value_dim, size),
         }
         for name, shape in shapes.items():
-            kernel = self._kernel.add_to(self, shape, f"{name}/kernel")
+            part = "attention_output" if name == "output" else name
+            kernel = self._kernel.add_to(self, shape, f"{part}/kernel")
             of_bias = shape[-1:] if name == "output" else shape[1:]
-            bias = self._bias.add_to(self, of_bias, f"{name}/bias") if self.use_bias else None
+            bias = self._bias.add_to(self, of_bias, f"{part}/bias") if self.use_bias else None
             self.projections[name] = kernel, bias
 
     def _project(self, name: str, x: Any) -> Any:

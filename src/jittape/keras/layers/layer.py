@@ -14,7 +14,7 @@ from jittape.core.name_scopes import default_name, numbered
 from jittape.execution import init_scope
 from jittape.foreign_names import ATTRIBUTES_LEFT_OUT, with_foreign_names
 from jittape.keras import initializers, regularizers
-from jittape.keras.layers.layer_losses import Losses, Penalty, calls, numbers, penalize
+from jittape.keras.layers.layer_losses import Losses, Penalty, calls, in_own_path, numbers, penalize
 from jittape.keras.layers.mask_passing import mask_arguments, masks_of, parameters_of_call, pass_masks
 from jittape.keras.layers.symbolic_outputs import (
     HAVE_VALUES,
@@ -185,7 +185,7 @@ class Layer(InGraphs, BuiltShapes, Serializable, Module):
                 constraint=constraint,
                 name=name,
             )
-        weight.name, weight._path = name, "/".join([*owners, self.name, name])
+        weight.name, weight._path = name.rpartition("/")[2], "/".join([*owners, self.name, name])
         penalty = regularizers.get(regularizer)
         if penalty is not None:
             self._losses.penalties.append(Penalty(weight, penalty))
@@ -297,7 +297,7 @@ class Layer(InGraphs, BuiltShapes, Serializable, Module):
         super().__init_subclass__(**options)
         build = vars(cls).get("build")
         if build is not None:
-            cls.build = noted(build)  # type: ignore[method-assign]
+            cls.build = noted(in_own_path(build))  # type: ignore[method-assign]
         if "compute_mask" in vars(cls):
             cls.supports_masking = cls._makes_masks = True
 

@@ -6,7 +6,8 @@ import itertools
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from functools import wraps
 from typing import Any, NamedTuple
 
 from jittape.keras.true_and_predicted import as_tensor
@@ -14,7 +15,7 @@ from jittape.primitives.elementwise.division import divide_no_nan
 from jittape.recording.nested import flatten
 from jittape.recording.variable import Variable
 
-__all__ = ["Losses", "Penalty", "building", "calls", "numbers", "penalize"]
+__all__ = ["Losses", "Penalty", "building", "calls", "in_own_path", "numbers", "penalize"]
 
 
 class Penalty(NamedTuple):
@@ -73,6 +74,17 @@ def building(layer: Any) -> Iterator[None]:
         yield
     finally:
         del calls.layers[-1]
+
+
+def in_own_path(build: Callable[..., None]) -> Callable[..., None]:
+    """Return a method `build` that creates weights whose paths begin with the name of the layer."""
+
+    @wraps(build)
+    def build_in_path(self: Any, *args: Any, **kwargs: Any) -> None:
+        with nullcontext() if calls.layers and calls.layers[-1] is self else building(self):
+            build(self, *args, **kwargs)
+
+    return build_in_path
 
 
 def penalize(layer: Any, regularizer: Callable[[Any], Any], result: Any) -> None:
