@@ -157,7 +157,7 @@ PASSES = (
         "tests/test_schedule_validation.py tests/test_memory.py",
     ),
     Mutation(
-        "in place: addresses", "compile/ir/kernel.py",
+        "in place: addresses", "compile/ir/loop_kernel.py",
         "load.address == expected and load.mask is None and level == store.level for load",
         "load.mask is None and level == store.level for load",
         "a loop overwrites elements that it reads later", "tests/test_memory.py",
@@ -194,13 +194,13 @@ PASSES = (
     ),
     # ---- keys ----
     Mutation(
-        "kernel key: product", "compile/ir/kernel.py",
+        "kernel key: product", "compile/ir/gemm_kernel.py",
         "{self.form} product {flags}\"",
         "{self.form} product\"",
         "kernels of x @ y and x.T @ y share a name", "tests/test_gemm.py tests/test_kernel.py",
     ),
     Mutation(
-        "kernel key: mask", "compile/ir/kernel.py",
+        "kernel key: mask", "compile/ir/loop_kernel.py",
         "+ (\"\" if mask is None else f\" where %{mask} else 0\")",
         "+ \"\"",
         "loads with and without a mask share a name", "tests/test_kernel.py",

@@ -13,7 +13,7 @@ import pytest
 import jittape as jt
 from host_schedules import schedule
 from jittape import optimizers
-from jittape.compile.ir.kernel import LoopKernel
+from jittape.compile.ir.loop_kernel import LoopKernel
 from jittape.core.dtypes import SUPPORTED, common_dtype, float_limits, is_floating
 from jittape.core.interpret import interpret
 from jittape.core.primitive import apply

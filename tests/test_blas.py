@@ -11,7 +11,7 @@ import pytest
 from llvmlite import ir
 
 from host_schedules import schedule
-from jittape.compile.ir.kernel import Gemm
+from jittape.compile.ir.gemm_kernel import Gemm
 from jittape.compile.kernels.gemm.blas_call import define_product
 from jittape.compile.llvm import blas as module
 from jittape.compile.llvm.blas import ROUTINES, blas, symbol

@@ -11,7 +11,7 @@ import pytest
 import jittape as jt
 from host_schedules import schedule
 from jittape.compile.analysis.cost import has_formula
-from jittape.compile.ir.kernel import LoopKernel
+from jittape.compile.ir.loop_kernel import LoopKernel
 from jittape.compile.kernels.loop import vectorize
 from jittape.core.interpret import interpret
 from jittape.core.simplify import simplify

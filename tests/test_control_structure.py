@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import jittape as jt
-from jittape.compile.ir.kernel import LoopKernel
+from jittape.compile.ir.loop_kernel import LoopKernel
 from jittape.compile.kernels.control.control_driver import ControlDriver
 from jittape.compile.schedule.steps import KernelStep
 from jittape.control.loop import loop_op

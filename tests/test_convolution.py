@@ -5,7 +5,8 @@ import pytest
 
 import jittape as jt
 from host_schedules import schedule
-from jittape.compile.ir.kernel import Gemm, LoopKernel
+from jittape.compile.ir.gemm_kernel import Gemm
+from jittape.compile.ir.loop_kernel import LoopKernel
 from programs import program_of
 from window_reference import convolved, pooled
 

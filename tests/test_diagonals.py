@@ -7,7 +7,7 @@ import pytest
 
 import jittape as jt
 from jittape.compile.ir.instructions import Compute
-from jittape.compile.ir.kernel import LoopKernel
+from jittape.compile.ir.loop_kernel import LoopKernel
 from jittape.compile.rewrite.affine_maps import AffineMap
 from jittape.compile.rewrite.diagonal_op import DiagonalScatter, diagonal_scatter_op
 from jittape.compile.rewrite.diagonals import scatter_diagonals

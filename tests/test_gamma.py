@@ -13,7 +13,7 @@ from gamma_references import beta_samples, betainc_curvature, betaln
 from gamma_references import betainc as betainc_reference
 from gamma_references import betainc_slope as betainc_slope_reference
 from host_schedules import schedule
-from jittape.compile.ir.kernel import LoopKernel
+from jittape.compile.ir.loop_kernel import LoopKernel
 from jittape.core.interpret import interpret
 from jittape.errors import DTypeError, ShapeError
 from jittape.primitives.elementwise.arithmetic import multiply

@@ -18,7 +18,7 @@ from jittape.compile.analysis.gemm_operands import (
     Product,
     block_sizes,
 )
-from jittape.compile.ir.kernel import Gemm
+from jittape.compile.ir.gemm_kernel import Gemm
 from jittape.compile.llvm import blas
 from jittape.compile.llvm.blas import Blas, has_avx512
 from jittape.compile.schedule.steps import Schedule

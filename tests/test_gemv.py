@@ -11,7 +11,7 @@ import pytest
 
 import jittape as jt
 from jittape.compile.analysis.gemm_operands import BatchLoop, Matrix, Product, form_of
-from jittape.compile.ir.kernel import Gemm
+from jittape.compile.ir.gemm_kernel import Gemm
 from jittape.compile.ir.table_layouts import ON_DEMAND
 from jittape.compile.ir.target_facts import TargetFacts
 from jittape.compile.llvm.blas import host_facts

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import jittape as jt
 from host_schedules import schedule
-from jittape.compile.ir.kernel import LoopKernel
+from jittape.compile.ir.loop_kernel import LoopKernel
 from jittape.compile.kernels.control.control_driver import Stop
 from jittape.compile.rewrite.decompose import decompose
 from jittape.compile.schedule.steps import NumpyStep

@@ -9,7 +9,7 @@ import pytest
 
 import jittape as jt
 from host_schedules import schedule
-from jittape.compile.ir.kernel import LoopKernel
+from jittape.compile.ir.loop_kernel import LoopKernel
 from jittape.compile.kernels.loop.vectorize import _has_masks, lanes_in, strided_loads, strided_stores
 from jittape.compile.rewrite.bind_constants import bind_constants
 from jittape.compile.rewrite.join_parts import join_parts

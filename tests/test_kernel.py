@@ -8,7 +8,8 @@ import jittape as jt
 from host_schedules import schedule
 from jittape.compile.cache.emit_kernel import definition_of, emit_module
 from jittape.compile.ir.index_maps import Access, Condition, Position, Quotient, identity, placed, viewed
-from jittape.compile.ir.kernel import LoopKernel, label_of
+from jittape.compile.ir.kernel import label_of
+from jittape.compile.ir.loop_kernel import LoopKernel
 from jittape.compile.kernels.loop.scalar_body import _places
 from jittape.compile.llvm import target
 from jittape.core.buffers import Buffer

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from host_schedules import schedule
-from jittape.compile.ir.kernel import LoopKernel
+from jittape.compile.ir.loop_kernel import LoopKernel
 from jittape.compile.rewrite.layout_transposition import transpose_layouts
 from jittape.core.interpret import interpret
 from jittape.core.program import Program

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from host_schedules import schedule
-from jittape.compile.ir.kernel import LoopKernel
+from jittape.compile.ir.loop_kernel import LoopKernel
 from jittape.compile.schedule.overwrite_operands import _Lives
 from jittape.compile.schedule.validate import check_schedule
 from jittape.core.interpret import interpret

@@ -13,7 +13,7 @@ import jittape.primitives
 from host_schedules import schedule
 from jittape.compile.fuse.join_sums import join_sums
 from jittape.compile.fuse.partition import Partition
-from jittape.compile.ir.kernel import Gemm
+from jittape.compile.ir.gemm_kernel import Gemm
 from jittape.compile.llvm.blas import host_facts
 from jittape.compile.rewrite.diagonals import scatter_diagonals
 from jittape.compile.rewrite.layout_transposition import transpose_layouts

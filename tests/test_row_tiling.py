@@ -10,7 +10,7 @@ import pytest
 
 import jittape as jt
 from host_schedules import schedule
-from jittape.compile.ir.kernel import Gemm
+from jittape.compile.ir.gemm_kernel import Gemm
 from jittape.compile.schedule.steps import KernelStep
 from jittape.core.buffers import Buffer
 from jittape.core.interpret import interpret

@@ -7,7 +7,7 @@ import pytest
 
 import jittape as jt
 from jittape.compile.cache.kernel_cache import Origin
-from jittape.compile.ir.kernel import LoopKernel
+from jittape.compile.ir.loop_kernel import LoopKernel
 from jittape.compile.kernels.scalar_vm.bytecode import ScalarVM, bytecode_op, to_bytecode
 from jittape.core.interpret import interpret
 from jittape.core.program import check

@@ -8,8 +8,9 @@ import pytest
 
 from host_schedules import schedule
 from jittape.compile.fuse.partition import Partition
+from jittape.compile.ir.gemm_kernel import Gemm
 from jittape.compile.ir.instructions import BoundsMask, Load
-from jittape.compile.ir.kernel import Gemm, LoopKernel
+from jittape.compile.ir.loop_kernel import LoopKernel
 from jittape.compile.llvm.blas import host_facts
 from jittape.compile.schedule.memory_planning import Arena
 from jittape.compile.schedule.steps import KernelStep, NumpyStep

@@ -10,7 +10,7 @@ import pytest
 
 import jittape as jt
 from host_schedules import schedule
-from jittape.compile.ir.kernel import LoopKernel
+from jittape.compile.ir.loop_kernel import LoopKernel
 from jittape.compile.kernels.loop.strided_vectors import _windows
 from jittape.compile.kernels.loop.vectorize import _has_masks, lanes_in, loads_of, read_stride
 from jittape.compile.schedule.steps import KernelStep

@@ -18,7 +18,7 @@ import primitive_table_shape
 from host_schedules import schedule
 from jittape.compile.cache.emit_kernel import definition_of, emit_module
 from jittape.compile.cache.kernel_cache import Registry
-from jittape.compile.ir.kernel import LoopKernel
+from jittape.compile.ir.loop_kernel import LoopKernel
 from jittape.compile.kernels.loop import vectorize
 from jittape.compile.kernels.loop.vectorize import (
     cost_of_innermost,

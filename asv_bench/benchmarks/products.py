@@ -11,8 +11,8 @@ import numpy as np
 
 from jittape.compile.analysis.gemm_operands import BatchLoop, Matrix, Product, block_sizes, form_of
 from jittape.compile.cache.kernel_cache import registry
+from jittape.compile.ir.gemm_kernel import Gemm, bits_of
 from jittape.compile.ir.instructions import Operand
-from jittape.compile.ir.kernel import Gemm, bits_of
 from jittape.compile.ir.table_layouts import KERNEL_CALL, LAUNCH_HEAD
 from jittape.compile.llvm.blas import host_facts
 from jittape.runtime.threads import pool_address

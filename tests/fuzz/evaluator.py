@@ -20,8 +20,9 @@ from scalar_machine import run_table
 
 from jittape.compile.ir.banded_kernel import BandedSubstitution
 from jittape.compile.ir.exchanges import Exchanges
-from jittape.compile.ir.kernel import Gemm, LoopKernel
+from jittape.compile.ir.gemm_kernel import Gemm
 from jittape.compile.ir.lapack import Lapack
+from jittape.compile.ir.loop_kernel import LoopKernel
 from jittape.compile.ir.mask_kernels import MaskCounts, MaskLoop
 from jittape.compile.ir.table_layouts import DIAGONAL_HEAD, DIAGONAL_OPERAND, ON_DEMAND, SHARES_SHIFT
 from jittape.compile.ir.tridiagonal_kernel import TridiagonalSolve

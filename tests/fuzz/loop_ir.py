@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from memory import Heap, Pointer
 
+from jittape.compile.ir.gemm_kernel import Gemm
 from jittape.compile.ir.instructions import (
     AffineValue,
     BoundsMask,
@@ -24,7 +25,7 @@ from jittape.compile.ir.instructions import (
     Store,
     ZeroMask,
 )
-from jittape.compile.ir.kernel import Gemm, LoopKernel
+from jittape.compile.ir.loop_kernel import LoopKernel
 from jittape.compile.ir.table_layouts import SHARES_SHIFT
 from jittape.core.forms import Map, Reduce, Scan
 from jittape.vectormath.numpy_math import NumPyMath

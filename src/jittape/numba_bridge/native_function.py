@@ -105,7 +105,7 @@ class NativeFunction:
         """Define the external symbols of the code."""
         import llvmlite.binding as llvm
 
-        from jittape.compile.ir.kernel import Gemm
+        from jittape.compile.ir.gemm_kernel import Gemm
         from jittape.compile.ir.lapack import Lapack
         from jittape.compile.llvm.symbols import provide_blas
         from jittape.core.buffers import address_of

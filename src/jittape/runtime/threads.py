@@ -18,7 +18,6 @@ import numpy as np
 
 from jittape.compile.cache.kernel_cache import registry
 from jittape.compile.ir.table_layouts import ASLEEP, AWAKE, GONE, POOL, THREAD
-from jittape.compile.llvm.compile_pool import uninterrupted
 from jittape.compile.llvm.definition import Definition, Effort, FunctionKind
 from jittape.core.buffers import address_of
 from jittape.core.config import config
@@ -70,6 +69,8 @@ def _update() -> None:
             return
         _pool["undivided"] = config.deterministic
         if _worth > 1:
+            from jittape.compile.llvm.compile_pool import uninterrupted
+
             uninterrupted(_start_helpers, min(config.threads, MOST) - 1)
         _pool["limit"] = min(config.threads, _pool["helpers"] + 1)
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from jittape.compile.analysis.cost import cost_of_map
 from jittape.compile.ir.instructions import BoundsMask, Compute, Instruction, KernelStore, Load
-from jittape.compile.ir.kernel import LoopKernel
+from jittape.compile.ir.loop_kernel import LoopKernel
 from jittape.compile.ir.table_layouts import ON_DEMAND
 from jittape.core.symbolic.extent_functions import is_about_at_most
 from jittape.core.symbolic.extents import applied

@@ -13,10 +13,12 @@ from llvmlite import ir
 
 from jittape.compile.ir.banded_kernel import BandedSubstitution
 from jittape.compile.ir.exchanges import Exchanges
+from jittape.compile.ir.gemm_kernel import Gemm
 from jittape.compile.ir.general_band_kernel import GeneralBandSolve
 from jittape.compile.ir.isotonic_kernel import IsotonicBlocks
-from jittape.compile.ir.kernel import Gemm, Kernel, LoopKernel
+from jittape.compile.ir.kernel import Kernel
 from jittape.compile.ir.lapack import DECOMPOSITIONS, EXPONENTIALS, SCHUR_FUNCTIONS, Lapack
+from jittape.compile.ir.loop_kernel import LoopKernel
 from jittape.compile.ir.mask_kernels import MaskCounts, MaskLoop
 from jittape.compile.ir.tridiagonal_kernel import TridiagonalSolve
 from jittape.compile.kernels.control.control_driver import ControlDriver, Release, Stop

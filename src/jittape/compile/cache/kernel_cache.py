@@ -20,7 +20,6 @@ from jittape.compile.cache.batch_file import Batch
 from jittape.compile.cache.fingerprint import covers
 from jittape.compile.ir.kernel import Kernel, NamedKernel, label_of
 from jittape.compile.llvm.built_in_functions import as_function
-from jittape.compile.llvm.compile_pool import mapped
 from jittape.compile.llvm.definition import Definition, Effort, FunctionKind, symbol_of
 from jittape.compile.llvm.loaded_code import CodeGroup, CodeHandle
 from jittape.core.config import config
@@ -242,6 +241,7 @@ class Registry:
         self, modules: Iterable[_Module], threads: int, cache: object_store.DiskCache | None
     ) -> None:
         """Compile and load modules, and store them on disk."""
+        from jittape.compile.llvm.compile_pool import mapped
 
         def loaded(module: _Module) -> Batch:
             batch = Batch(module.names, _compiled(module))

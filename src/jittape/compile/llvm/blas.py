@@ -13,7 +13,6 @@ copy uses one thread, so the order of its sums, and every bit of a product, depe
 from __future__ import annotations
 
 import ctypes
-import importlib.util
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -139,6 +138,8 @@ def _threads_of(library: ctypes.CDLL) -> tuple[Callable[[], int], Callable[[int]
 
 def _from_wheel() -> tuple[Blas, Mapping[str, int]] | None:
     """Return the wheel's copy; None if it is not installed or cannot be loaded."""
+    import importlib.util
+
     spec = importlib.util.find_spec("scipy_openblas32")
     if spec is None or spec.origin is None:
         return None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import platform
 import sys
-from importlib.util import find_spec
+from importlib.machinery import PathFinder
 
 from jittape.compile.ir.hashes import blake2b
 from jittape.value_classes import NamedTuple
@@ -38,10 +38,10 @@ _found: HostProcessor | None = None
 
 def host_processor() -> HostProcessor:
     """Return the facts, remembered or from LLVM."""
-    from jittape.compile.llvm.compile_pool import uninterrupted
-
     global _found
     if _found is None:
+        from jittape.compile.llvm.compile_pool import uninterrupted
+
         _found = uninterrupted(_measured)
     return _found
 
@@ -70,7 +70,7 @@ def host_key() -> str | None:
 
     It covers the files of llvmlite, by size and time, and what Linux says about the machine and its first processor.
     """
-    spec = find_spec("llvmlite") if sys.platform == "linux" else None
+    spec = PathFinder.find_spec("llvmlite") if sys.platform == "linux" else None
     if spec is None or spec.origin is None:
         return None
     folder = os.path.dirname(spec.origin)

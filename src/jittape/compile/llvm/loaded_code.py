@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 from weakref import ref
 
-from jittape.compile.llvm.compile_pool import llvm_lock, uninterrupted
 from jittape.compile.llvm.elf_image import ElfImage, load_image
 from jittape.compile.llvm.object_file import undefined_symbols
 from jittape.compile.llvm.symbols import address_of, provide
@@ -79,6 +78,8 @@ class CodeGroup:
             self._images.append(image)
             addresses = [image.addresses.get(name, 0) for name in names]
         else:
+            from jittape.compile.llvm.compile_pool import uninterrupted
+
             addresses = uninterrupted(self._load_by_llvm, code, names)
         if not all(addresses):
             raise CompileError("a function is missing in an object file")
@@ -89,6 +90,7 @@ class CodeGroup:
     def _load_by_llvm(self, code: bytes, names: Iterable[str]) -> list[int]:
         import llvmlite.binding as llvm
 
+        from jittape.compile.llvm.compile_pool import llvm_lock
         from jittape.compile.llvm.target import new_linker
 
         with llvm_lock:
@@ -110,9 +112,13 @@ class CodeGroup:
         for image in self._images:
             image.unload()
         if self._engine is not None:
+            from jittape.compile.llvm.compile_pool import uninterrupted
+
             uninterrupted(self._unload_by_llvm)
 
     def _unload_by_llvm(self) -> None:
+        from jittape.compile.llvm.compile_pool import llvm_lock
+
         with llvm_lock:
             if self._engine is not None:
                 self._engine.close()

@@ -31,7 +31,7 @@ from jittape.compile.ir.instructions import (
     ZeroMask,
     dtype_of,
 )
-from jittape.compile.ir.kernel import LoopKernel
+from jittape.compile.ir.loop_kernel import LoopKernel
 from jittape.compile.ir.loop_nest import (
     ConcreteAddress,
     ConcreteLinear,

@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from jittape.compile.ir.gemm_kernel import Gemm, bits_of
 from jittape.compile.ir.instructions import Compute, Load, Operand
-from jittape.compile.ir.kernel import Gemm, LoopKernel, bits_of
+from jittape.compile.ir.loop_kernel import LoopKernel
 from jittape.compile.ir.loop_nest import LoopNest, NestInstruction
 from jittape.compile.schedule.rules import Rule, broken_rule
 from jittape.compile.schedule.unplaced_steps import Draft, UnplacedStep, first_in_place, written

@@ -11,8 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
 
+from jittape.compile.ir.gemm_kernel import Gemm
 from jittape.compile.ir.instructions import BoundsMask, Load
-from jittape.compile.ir.kernel import Gemm, Kernel, LoopKernel
+from jittape.compile.ir.kernel import Kernel
+from jittape.compile.ir.loop_kernel import LoopKernel
 from jittape.compile.ir.loop_nest import ConcreteLinear, LoopNest
 from jittape.core.program import Aval
 from jittape.core.symbolic.extent_functions import is_about_at_most, whole_quotient

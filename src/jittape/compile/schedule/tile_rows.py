@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from jittape.compile.ir.gemm_kernel import Gemm
 from jittape.compile.ir.instructions import Reduction
-from jittape.compile.ir.kernel import Gemm
 from jittape.compile.ir.loop_nest import ConcreteAddress, ConcreteLinear
 from jittape.compile.schedule.lower_steps import combination, steps_of_kernel
 from jittape.compile.schedule.row_tiling import Cut, Found, RowTileFinder, TileStep

@@ -6,8 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from jittape.compile.fuse.partition import Partition
-from jittape.compile.ir.kernel import Gemm, Kernel, LoopKernel
+from jittape.compile.ir.gemm_kernel import Gemm
+from jittape.compile.ir.kernel import Kernel
 from jittape.compile.ir.lapack import Lapack
+from jittape.compile.ir.loop_kernel import LoopKernel
 from jittape.compile.ir.loop_nest import LoopNest
 from jittape.compile.ir.target_facts import Target
 from jittape.compile.kernels.control.control_driver import single_buffers

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from jittape.compile.ir.instructions import Compute, Load
-from jittape.compile.ir.kernel import Kernel, LoopKernel
+from jittape.compile.ir.kernel import Kernel
+from jittape.compile.ir.loop_kernel import LoopKernel
 from jittape.compile.kernels.control.control_driver import single_buffers
 from jittape.compile.schedule.rules import Rule, broken_rule
 from jittape.compile.schedule.unplaced_steps import (

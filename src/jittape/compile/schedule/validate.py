@@ -10,8 +10,9 @@ from bisect import bisect_left
 from collections.abc import Mapping
 from itertools import chain, groupby
 
-from jittape.compile.ir.kernel import Gemm, LoopKernel
+from jittape.compile.ir.gemm_kernel import Gemm
 from jittape.compile.ir.lapack import Lapack
+from jittape.compile.ir.loop_kernel import LoopKernel
 from jittape.compile.kernels.control.control_driver import Release, Stop, single_buffers
 from jittape.compile.schedule.steps import KernelStep, Schedule, Step
 from jittape.core.program import ALIGNMENT, Aval

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 
 from llvmlite import ir
 
-from jittape.compile.ir.kernel import Gemm, bits_of
+from jittape.compile.ir.gemm_kernel import Gemm, bits_of
 from jittape.compile.ir.table_layouts import SHARES_SHIFT
 from jittape.compile.kernels.loop.kernel_arguments import operand, size
 from jittape.compile.llvm.fortran_calls import FortranCalls

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from llvmlite import ir
 
-from jittape.compile.ir.kernel import Gemm
+from jittape.compile.ir.gemm_kernel import Gemm
 from jittape.compile.kernels.gemm.blas_call import Stack, stack
 from jittape.compile.kernels.gemm.small_gemm import Masks, Vectors
 from jittape.compile.llvm.ir_helpers import alloca_once, for_steps, integer

@@ -11,8 +11,8 @@ import numpy as np
 
 from jittape.compile.analysis.gemm_operands import Product, block_sizes, form_of, with_column
 from jittape.compile.analysis.parallelism import tasks_on_demand, work_of_products
+from jittape.compile.ir.gemm_kernel import Gemm, bits_of
 from jittape.compile.ir.instructions import Operand
-from jittape.compile.ir.kernel import Gemm, bits_of
 from jittape.compile.ir.target_facts import Target
 from jittape.value_classes import NamedTuple
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from jittape.compile.ir.kernel import Gemm
+from jittape.compile.ir.gemm_kernel import Gemm
 from jittape.compile.kernels.gemm.blas_call import Stack, stack
 from jittape.compile.kernels.gemm.small_gemm import Vectors
 from jittape.compile.llvm.ir_helpers import external, for_steps, integer

@@ -35,7 +35,7 @@ from collections.abc import Mapping, Sequence
 
 from llvmlite import ir
 
-from jittape.compile.ir.kernel import Gemm
+from jittape.compile.ir.gemm_kernel import Gemm
 from jittape.compile.kernels.gemm.blas_call import Stack, real_number, stack
 from jittape.compile.llvm.ir_helpers import alloca_once, for_range, for_steps, integer
 from jittape.compile.llvm.ir_value import llvm_type

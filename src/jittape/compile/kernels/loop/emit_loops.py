@@ -19,7 +19,7 @@ from llvmlite import ir
 
 from jittape.compile.analysis.cost import computed, narrowed, widened
 from jittape.compile.ir.instructions import BoundsMask, KernelReduction, KernelStore
-from jittape.compile.ir.kernel import LoopKernel
+from jittape.compile.ir.loop_kernel import LoopKernel
 from jittape.compile.kernels.loop.accumulators import Accumulator
 from jittape.compile.kernels.loop.kernel_arguments import operand, size
 from jittape.compile.kernels.loop.scalar_body import I64, NO_WRAP

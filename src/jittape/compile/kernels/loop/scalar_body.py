@@ -21,7 +21,7 @@ from jittape.compile.ir.instructions import (
     Load,
     ZeroMask,
 )
-from jittape.compile.ir.kernel import LoopKernel
+from jittape.compile.ir.loop_kernel import LoopKernel
 from jittape.compile.kernels.loop.outline import result_of
 from jittape.compile.llvm.ir_helpers import external, integer
 from jittape.compile.llvm.ir_math import IRMath

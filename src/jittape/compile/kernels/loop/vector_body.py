@@ -10,7 +10,7 @@ import numpy as np
 from llvmlite import ir
 
 from jittape.compile.ir.instructions import Address, Instruction, KernelLoad, Linear
-from jittape.compile.ir.kernel import LoopKernel
+from jittape.compile.ir.loop_kernel import LoopKernel
 from jittape.compile.kernels.loop.scalar_body import NO_WRAP, ScalarBody
 from jittape.compile.kernels.loop.strided_vectors import load_column, store_columns
 from jittape.compile.kernels.loop.vectorize import (

@@ -30,7 +30,7 @@ from jittape.compile.ir.instructions import (
     Load,
     is_narrow,
 )
-from jittape.compile.ir.kernel import LoopKernel
+from jittape.compile.ir.loop_kernel import LoopKernel
 from jittape.core.tuning import tuning
 from jittape.value_classes import NamedTuple
 
