@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from jittape.compile.cache import fingerprint
 from processes import SOURCE, run_python
 
 COUNTED = """
@@ -81,7 +82,7 @@ def test_the_import_has_the_names_alone() -> None:
     assert found["files"] == []
 
 
-@pytest.mark.parametrize(("program", "modules", "files"), [(TAPE, 149, 15), (FUNCTION, 181, 15)])
+@pytest.mark.parametrize(("program", "modules", "files"), [(TAPE, 147, 15), (FUNCTION, 179, 15)])
 def test_a_first_gradient_with_a_filled_cache(program, modules, files, tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("JITTAPE_CACHE_DIR", str(tmp_path))
     report(program)
@@ -149,3 +150,11 @@ def test_what_is_imported_after_an_edit_is_not_cached_with_the_old_sources(packa
     assert package("edit(NEW, OLD)") == ""
     assert package("print(value(jt.exp))") == "12.232"
     assert package("print(value(jt.exp), jt.stats().kernels_loaded)") == "12.232 1"
+
+
+def test_a_program_of_the_user_is_no_source_of_jittape() -> None:
+    """``python core/model.py`` gives code a relative name."""
+    assert fingerprint.covers(fingerprint.__file__)
+    assert not fingerprint.covers("core/model.py")
+    assert not fingerprint.covers(f"/home/ada{fingerprint.__file__}")
+    assert not fingerprint.covers(pytest.__file__)

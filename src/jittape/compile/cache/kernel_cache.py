@@ -248,9 +248,9 @@ class Registry:
             self._link(batch)
             return batch
 
-        for _, batch in mapped(loaded, modules, threads):
-            if cache is not None:
-                cache.publish(batch)
+        batches = [batch for _, batch in mapped(loaded, modules, threads)]
+        if cache is not None:
+            cache.publish(*batches)
 
     def _link(self, batch: Batch) -> None:
         """Load a batch. Functions that are loaded already stay, since executables hold their addresses."""

@@ -23,7 +23,7 @@ import re
 import stat
 import sys
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
@@ -143,12 +143,12 @@ class DiskCache:
 
     # ---- writing ---------------------------------------------------------------------------------------------------
 
-    def publish(self, batch: Batch) -> None:
-        """Store a batch; an error leaves the cache unchanged."""
+    def publish(self, *batches: Batch) -> None:
+        """Store batches; an error leaves the cache unchanged, except for the batches before."""
         with self._lock:
             try:
                 if self._usable:
-                    self._publish(batch)
+                    self._publish(batches)
             except FileNotFoundError:
                 pass  # another process has just cleared the cache
             except FileExistsError as error:
@@ -156,15 +156,19 @@ class DiskCache:
             except OSError as error:
                 self._give_up(str(error))
 
-    def _publish(self, batch: Batch) -> None:
-        from jittape.compile.cache.cache_folder import BLOCK, drop_oldest
-
+    def _publish(self, batches: Iterable[Batch]) -> None:
         self.root.parent.mkdir(parents=True, exist_ok=True)
         for folder in (self.root, self.folder):
             folder.mkdir(mode=0o700, exist_ok=True)
         if not (self._trusted() and is_unchanged()):
             return
         self._write_host()
+        for batch in batches:
+            self._write_batch(batch)
+
+    def _write_batch(self, batch: Batch) -> None:
+        from jittape.compile.cache.cache_folder import BLOCK, drop_oldest
+
         content = packed(batch, self.parts)
         target = f"batch-{digest(content).hex()}"
         self._write(target, content)

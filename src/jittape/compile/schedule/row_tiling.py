@@ -1,10 +1,9 @@
 """Row tiling: finds consecutive steps over the same rows that can run block by block, while a block is in the cache.
 
 ``x @ w``, a function of the result and ``x.T @ g`` are three passes over `x`; for 256 rows at a time they are one pass.
-Values that one of the steps hands to the next then stay in the cache, and values that no other step needs take memory
-for a few blocks instead of all rows. A step can be *cut* at a number of rows if each block of rows of its results reads
-only the same rows of the values that other steps of the tile loop compute. A sum over rows has a partial result for
-each block, as a sum that is divided into tasks has.
+Values for the next step then stay in the cache, and values for no other step take memory for a few blocks only. A step
+can be *cut* at a number of rows if each block of its results reads only the same rows of the values that other steps of
+the tile loop compute. A sum over rows has a partial result for each block.
 """
 
 from __future__ import annotations
@@ -322,9 +321,7 @@ class RowTileFinder:
         """Return the rows of nests, at which a product of several rows or summands for each of them may be cut."""
         if not isinstance(step.kernel, Gemm):
             return []
-        return [
-            other.nest.extents[0] for other in self.steps if other.nest is not None and other.nest.extents
-        ]
+        return [other.nest.extents[0] for other in self.steps if other.nest and other.nest.extents]
 
     def _is_large(self, rows: int) -> bool:
         """Return whether all steps that can be cut at `rows` touch, together, more than fits the cache."""
