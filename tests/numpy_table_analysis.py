@@ -15,7 +15,6 @@ POINTS, HEIGHTS = np.array([0.0, 1, 2.5, 4]), np.array([1.0, -1, 3, 2])
 MATRIX = CUBE[0]
 
 IN_PLACE = Deviation("a tensor is not changed", "in place")
-NO_COMPLEX = Deviation("not defined for complex numbers", "not defined for complex")
 NO_SINC = Deviation("sinc is 0 at integers and infinity", takes=lambda x: x.dtype.kind in "biuf")
 EMPTY_MEAN = Deviation("NumPy casts nan to an integer", takes=lambda a, *rest, **kw: a.dtype.kind in "iu")
 SMALL_Q = Deviation("q is computed in float64", takes=lambda a, q, **kw: isinstance(q, np.float32))
@@ -235,7 +234,7 @@ CHOICES: list[Row] = [
         row(f"np.{n}", options({}, arrays=(*ARRAYS, D)))
         for n in ("iscomplex", "isreal", "isposinf", "isneginf", "fix", "i0", "iscomplexobj", "isrealobj")
     ],
-    row("np.sinc", options({}, arrays=(*ARRAYS, D, V / 7)), NO_COMPLEX, NO_SINC),
+    row("np.sinc", options({}, arrays=(*ARRAYS, D, V / 7)), NO_SINC),
     row("np.astype", options(("float32",), (bool,), (np.int32,))),
     row(
         "np.apply_along_axis",

@@ -182,3 +182,46 @@ def test_options_that_numpy_refuses() -> None:
         _check_as_numpy(lambda np, a, order=order: a.copy(order), x)
     for copy in ("a", True, None):
         _check_as_numpy(lambda np, a, copy=copy: np.array(a, copy=copy), x)
+
+
+def test_shifts_and_axes_as_numpy_takes_them() -> None:
+    a = np.arange(6.0).reshape(2, 3)
+    for shift, axis in ((2.0, None), (-1.7, 1), ((1.0, 2.9), (0, 1)), (np.float32(1), 0)):
+        _check_as_numpy(lambda np, a, shift=shift, axis=axis: np.roll(a, shift, axis), a)
+    for name in ("cumulative_sum", "cumulative_prod"):
+        for axis in ((0,), (-1,), (0, 1), (2,)):
+            _check_as_numpy(lambda np, a, name=name, axis=axis: getattr(np, name)(a, axis=axis), a)
+    t = jt.constant(a)
+    np.testing.assert_array_equal(np.cumulative_sum(t, axis=(1,)), np.cumulative_sum(a, axis=(1,)))
+
+
+def test_clip_broadcasts_to_its_target() -> None:
+    x, target = np.array([1.0, 5.0, -3.0]), np.zeros((2, 3))
+    np.clip(x, 0.0, 2.0, out=target)
+    for call in (np.clip, jnp.clip):
+        out = jt.constant(np.zeros((2, 3)))
+        call(jt.constant(x), 0.0, 2.0, out=out)
+        np.testing.assert_array_equal(out, target)
+    with pytest.raises(jt.ShapeError, match="out has shape"):
+        np.round(jt.constant(x), out=jt.constant(np.zeros((2, 3))))
+
+
+def test_sinc_of_complex_numbers() -> None:
+    """The series near 0 meets the formula, and both have the derivatives of differences."""
+    z = np.array([0j, 1 + 1j, 0.0499, 0.0501j, 0.04 - 0.03j, 0.5, -2.5 + 0.1j])
+    _check_as_numpy(lambda np, z: np.sinc(z), z)
+    step = 1e-5
+    slope = [jt.grad(lambda v, w=w: jnp.real(jnp.sinc(v + 1j * w.imag)))(w.real) for w in z]
+    wanted = (np.sinc(z + step) - np.sinc(z - step)).real / (2 * step)
+    np.testing.assert_allclose(slope, wanted, atol=1e-9)
+    curvature = jt.grad(jt.grad(lambda v: jnp.real(jnp.sinc(v + 0j))))(np.float64(0.0))
+    assert float(curvature) == pytest.approx(-(np.pi**2) / 3)
+
+
+@pytest.mark.parametrize("method", ["lower", "nearest", "inverted_cdf"])
+def test_integers_have_no_quantiles_out_of_range(method: str) -> None:
+    """NumPy raises an error; floats are nan there, as the values of a tensor come late."""
+    for function, greatest in ((jnp.quantile, 1.0), (jnp.percentile, 100.0)):
+        with pytest.raises(ValueError, match="must be in the range"):
+            function(np.arange(4), jt.constant([0.5, 1.01 * greatest]), method=method)
+        assert int(function(np.arange(4), jt.constant(greatest), method=method)) == 3

@@ -13,12 +13,12 @@ from jittape.core.user_calls import as_flag, named, shown
 from jittape.numpy.argument_errors import explaining
 from jittape.numpy.array_arguments import as_operand, as_result, check_device, fresh
 from jittape.numpy.recorded_functions import in_one_call
+from jittape.numpy_api.numpy_calculus import running_axis
 from jittape.numpy_api.numpy_functions import FUNCTIONS
-from jittape.primitives.broadcast import axis_key
 from jittape.primitives.elementwise.arithmetic import subtract
 from jittape.primitives.shape.joining import concat
 from jittape.primitives.shape.reordering import reverse
-from jittape.primitives.shape.reshaping import one_axis, reshape
+from jittape.primitives.shape.reshaping import reshape
 from jittape.recording.machine_code.known_paths import take_function
 
 __all__ = ["FREQUENCIES", "STANDARD"]
@@ -68,7 +68,7 @@ def _cumulative(accumulate: Any, neutral: int, name: str) -> Callable[..., Any]:
         x = x if len(x.shape) else reshape(x, (1,))
         if axis is None and len(x.shape) != 1:
             raise named(ValueError(f"axis must be given for {len(x.shape)} dimensions, got {shown(axis)}"))
-        along = one_axis(f"np.{name}", axis_key(0 if axis is None else axis), len(x.shape))
+        along = running_axis(name, 0 if axis is None else axis, len(x.shape))
         found = as_result(FUNCTIONS[accumulate](x, along, dtype, out))
         if not as_flag("include_initial", include_initial):
             return found

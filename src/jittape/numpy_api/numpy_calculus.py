@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from jittape.core.primitive import apply
-from jittape.core.user_calls import shown
+from jittape.core.user_calls import named, shown
 from jittape.errors import DTypeError
 from jittape.numpy_api.numpy_operands import (
     dtype_of,
@@ -42,7 +42,7 @@ from jittape.primitives.reduce.cumulative import cumprod, cumsum
 from jittape.primitives.reduce.reductions import reduce_any, reduce_sum
 from jittape.primitives.shape.reshaping import broadcast_to, expand_dims, one_axis, reshape
 
-__all__ = ["CALCULUS", "numpy_convolve"]
+__all__ = ["CALCULUS", "numpy_convolve", "running_axis"]
 
 
 def _sliced(a: Any, axis: int, start: Any, stop: Any) -> Any:
@@ -201,6 +201,14 @@ def _unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * np
     return numpy_concatenate([cast(_sliced(p, axis, 0, 1), dtype), cast(rest, dtype)], axis)
 
 
+def running_axis(name: str, axis: Any, rank: int) -> int:
+    """Return the dimension that `axis`, an int or a tuple of one int, names."""
+    if isinstance(axis, tuple) and len(axis) > 1:
+        raise named(ValueError(f"axis must be one dimension, got {axis}"))
+    alone = axis[0] if isinstance(axis, tuple) and axis else axis
+    return one_axis(f"np.{name}", axis_key(alone), rank)
+
+
 def _running(of: Callable[..., Any], name: str, neutral: int) -> Callable[..., Any]:
     """Return ``np.cumulative_sum`` or ``np.cumulative_prod``."""
     cumulative = cumulative_adapter(of, name)
@@ -218,7 +226,7 @@ def _running(of: Callable[..., Any], name: str, neutral: int) -> Callable[..., A
                     f"[np.{name}] For arrays which have more than one dimension ``axis`` argument is required."
                 )
             axis = 0
-        axis = one_axis(f"np.{name}", axis_key(axis), len(shape_of(x)))
+        axis = running_axis(name, axis, len(shape_of(x)))
         result = cumulative(x, axis, dtype)
         if not include_initial:
             return result

@@ -25,7 +25,7 @@ from jittape.numpy_api.numpy_operands import (
 from jittape.numpy_api.numpy_shapes import common_shape, numpy_stack
 from jittape.numpy_api.numpy_ufuncs import trunc
 from jittape.primitives.broadcast import axis_key
-from jittape.primitives.elementwise.arithmetic import add, multiply, subtract
+from jittape.primitives.elementwise.arithmetic import add, multiply, polyval, square, subtract
 from jittape.primitives.elementwise.bits import is_finite, is_inf, is_nan
 from jittape.primitives.elementwise.comparison import (
     equal,
@@ -38,10 +38,11 @@ from jittape.primitives.elementwise.comparison import (
     where,
 )
 from jittape.primitives.elementwise.complex_numbers import cast, complex, imag, real
-from jittape.primitives.elementwise.division import mod
+from jittape.primitives.elementwise.division import divide, mod
 from jittape.primitives.elementwise.modified_bessel import bessel_i0
 from jittape.primitives.elementwise.piecewise import absolute, maximum, minimum
 from jittape.primitives.elementwise.smooth_functions import sinc
+from jittape.primitives.elementwise.trigonometric import sin
 from jittape.primitives.identity import identity
 from jittape.primitives.indexing.getitem import getitem
 from jittape.primitives.shape.reordering import moveaxis
@@ -216,11 +217,18 @@ def _i0(x: Any) -> Any:
 def _sinc(x: Any) -> Any:
     x = strong(x)
     if dtype_of(x).kind == "c":
-        raise DTypeError(
-            "[np.sinc] on a tensor is not defined for complex numbers; divide np.sin(np.pi * x) by np.pi * x"
-        )
+        return _complex_sinc(x)
     x = x if dtype_of(x).kind == "f" else cast(x, np.float64)
     return where(is_inf(x), cast(np.nan, x.dtype), sinc(x))
+
+
+def _complex_sinc(x: Any) -> Any:
+    """Return ``sin(pi x) / (pi x)``, near 0 by its series, whose derivatives are exact there."""
+    near = less(absolute(x), 0.05)
+    small = square(multiply(where(near, x, 0.0), np.pi))
+    large = multiply(where(near, 1.0, x), np.pi)
+    series = polyval([(-1.0) ** k / math.factorial(2 * k + 1) for k in reversed(range(7))], small)
+    return where(near, series, divide(sin(large), large))
 
 
 def _astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:

@@ -15,7 +15,7 @@ import numpy as np
 
 from jittape.core.dtypes import common_dtype
 from jittape.core.user_calls import as_int
-from jittape.errors import DTypeError, ShapeError
+from jittape.errors import DTypeError
 from jittape.numpy_api.numpy_calculus import CALCULUS
 from jittape.numpy_api.numpy_conditions import CONDITIONS
 from jittape.numpy_api.numpy_fourier import FOURIER
@@ -29,6 +29,7 @@ from jittape.numpy_api.numpy_linalg import (
 )
 from jittape.numpy_api.numpy_nan_reductions import NAN_REDUCTIONS
 from jittape.numpy_api.numpy_operands import (
+    BROADCAST,
     array_like,
     axis_of,
     dtype_of,
@@ -101,7 +102,7 @@ from jittape.primitives.reduce.reductions import (
 )
 from jittape.primitives.reduce.statistics import reduce_std, reduce_variance
 from jittape.primitives.shape import creation
-from jittape.primitives.shape.reordering import moveaxis, reverse, roll
+from jittape.primitives.shape.reordering import moveaxis, reverse
 from jittape.primitives.shape.reshaping import (
     broadcast_to,
     expand_dims,
@@ -146,6 +147,9 @@ def _clip(
         a = cast(a, np.result_type(dtype_of(a), dtype_of(high if is_number(low) else low)))
     a = a if low is None else maximum(a, low)
     return a if high is None else minimum(a, high)
+
+
+BROADCAST.add(_clip)
 
 
 def _round(a: Any, decimals: int = 0, out: Any = None) -> Any:
@@ -194,23 +198,6 @@ def _constant_like(value: int, name: str) -> Callable[..., Any]:
         return _full_like(a, value, dtype, shape=shape)
 
     return like
-
-
-def _roll(a: Any, shift: Any, axis: Any = None) -> Any:
-    if axis is not None and isinstance(shift, (tuple, list)) | isinstance(axis, (tuple, list)):
-        try:
-            shift, axis = (tuple(pair.tolist()) for pair in np.broadcast_arrays(shift, axis))
-        except ValueError:
-            raise ShapeError(
-                f"[np.roll] shift {shift} and axis {axis} do not broadcast to each other"
-            ) from None
-    elif axis is None and isinstance(shift, (tuple, list)):
-        shift = sum(shift)
-    for by, along in (
-        [(shift, axis)] if not isinstance(axis, (tuple, list)) else zip(shift, axis, strict=True)
-    ):
-        a = roll(a, by, along)
-    return a
 
 
 def _squeeze(a: Any, axis: Any = None) -> Any:
@@ -312,7 +299,6 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.repeat: numpy_repeat,
     np.reshape: numpy_reshape,
     np.result_type: _result_type,
-    np.roll: _roll,
     np.round: _round,
     np.shape: shape_of,
     np.size: _size,

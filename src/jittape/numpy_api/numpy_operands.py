@@ -23,6 +23,7 @@ from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.identity import identity
 
 __all__ = [
+    "BROADCAST",
     "PLACES",
     "SUMS",
     "are_ints",
@@ -278,7 +279,7 @@ def with_out(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         # NumPy sums in a dtype that holds the elements of the target, too.
         casting, args = "unsafe", (*args[:2], *args[3:])
         kwargs["dtype"] = np.promote_types(dtype_of(args[0]), out.aval.dtype)
-    return write(out, function(*args, **kwargs), casting, exact=True)
+    return write(out, function(*args, **kwargs), casting, exact=function not in BROADCAST)
 
 
 def initial_beside(options: dict[str, Any], dtype: np.dtype[Any]) -> dict[str, Any]:
@@ -299,6 +300,8 @@ def _broadcasts(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
 
 PLACES: set[Any] = set()
 """Adapters of ``argmax`` and ``argmin``: NumPy writes their results to integers only."""
+BROADCAST: set[Any] = set()
+"""Adapters whose results broadcast to the shape of ``out=``: NumPy's functions are ufuncs."""
 SUMS: set[Any] = set()
 """Adapters of sums and products, whose third parameter is `dtype`."""
 

@@ -177,6 +177,8 @@ def _quantile(name: str, scale: float, ignore_nan: bool) -> Callable[..., Any]:
         if method == "linear" and scale == 1 and _is_integer(kind):  # NumPy takes an element: no inf * 0
             method = "lower"
         q = _probabilities(name, q, scale)
+        if dtype.kind in "iu" and has_tensor(q) and active_recorder().traced_in is None:
+            _require_range(name, values_of(q), scale, 1.0)  # integers have no nan
         if ignore_nan and 0 in shape_of(a):  # NumPy takes the mean: one nan, whatever q is
             return _of_nothing(name, a, axis, keepdims)
         operands = (a, q) if weights is None else (a, q, _weights(name, weights, a, axis, method))
@@ -210,6 +212,13 @@ def _stacked(q: Any) -> Any:
     return stack([cast(x, dtype) for x in numbers])
 
 
+def _require_range(name: str, q: Any, scale: float, greatest: float) -> None:
+    if not np.all((q >= 0) & (q <= greatest)):
+        raise ValueError(
+            f"[np.{name}] {'Percentiles' if scale == 100 else 'Quantiles'} must be in the range [0, {scale:g}]"
+        )
+
+
 def _probabilities(name: str, q: Any, scale: float) -> Any:
     """Return `q` as floats between 0 and 1."""
     q = strong(q)
@@ -218,10 +227,7 @@ def _probabilities(name: str, q: Any, scale: float) -> Any:
     if dtype_of(q).kind == "c":
         raise DTypeError(f"[np.{name}] q must be real, got {dtype_of(q).name}")
     if not has_tensor(q):
-        if not np.all((q >= 0) & (q <= scale)):
-            raise ValueError(
-                f"[np.{name}] {'Percentiles' if scale == 100 else 'Quantiles'} must be in the range [0, {scale:g}]"
-            )
+        _require_range(name, q, scale, scale)
         return float(q) / scale if not shape_of(q) else np.asarray(q, np.float64) / scale
     return divide(cast(q, np.float64), scale)
 

@@ -14,6 +14,7 @@ import numpy as np
 from jittape.core.builder import WeakScalar
 from jittape.core.primitive import apply
 from jittape.core.user_calls import as_int
+from jittape.errors import ShapeError
 from jittape.numpy_api.numpy_operands import (
     array_like,
     axis_of,
@@ -38,6 +39,7 @@ from jittape.primitives.identity import identity
 from jittape.primitives.indexing.gather import gather
 from jittape.primitives.indexing.getitem import getitem
 from jittape.primitives.shape.joining import unstack
+from jittape.primitives.shape.reordering import roll
 from jittape.primitives.shape.reshaping import broadcast_to, one_axis, reshape, transpose
 
 __all__ = ["REARRANGING", "delete_at", "insert_at", "moved", "positions", "take_at"]
@@ -66,6 +68,29 @@ def _rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
     if turns == 1:
         return numpy_swapaxes(numpy_flip(m, second), first, second)
     return numpy_flip(numpy_swapaxes(m, first, second), second)
+
+
+def _whole(shift: Any) -> Any:
+    """Return a float as an int, toward zero, as NumPy does."""
+    return int(shift) if isinstance(shift, (float, np.floating)) else shift
+
+
+def _roll(a: Any, shift: Any, axis: Any = None) -> Any:
+    if axis is not None and isinstance(shift, (tuple, list)) | isinstance(axis, (tuple, list)):
+        try:
+            shift, axis = (tuple(pair.tolist()) for pair in np.broadcast_arrays(shift, axis))
+        except ValueError:
+            raise ShapeError(
+                f"[np.roll] shift {shift} and axis {axis} do not broadcast to each other"
+            ) from None
+    elif axis is None and isinstance(shift, (tuple, list)):
+        shift = sum(shift)
+    shift = [_whole(s) for s in shift] if isinstance(shift, (tuple, list)) else _whole(shift)
+    for by, along in (
+        [(shift, axis)] if not isinstance(axis, (tuple, list)) else zip(shift, axis, strict=True)
+    ):
+        a = roll(a, by, along)
+    return a
 
 
 def _rollaxis(a: Any, axis: int, start: int = 0) -> Any:
@@ -347,6 +372,7 @@ REARRANGING: dict[Any, Callable[..., Any]] = {
     np.lib.stride_tricks.sliding_window_view: _sliding_window_view,
     np.insert: _insert,
     np.resize: _resize,
+    np.roll: _roll,
     np.rollaxis: _rollaxis,
     np.rot90: _rot90,
     np.take: _take,
