@@ -127,12 +127,12 @@ class Checkpoint:
         n, lines = self._names, []
         for phi in self._loop.phis:
             lines.append(
-                f"{self._saved(phi.inner)} = np.empty({n['count']}, dtype=np.{_dtype(phi.inner.type)})"
+                f"{self._saved(phi.inner)} = new_empty(({n['count']}, ), np.{_dtype(phi.inner.type)})"
             )
         for one in self.state:
             sizes = "".join(f"{one.name}.shape[{axis}], " for axis in range(one.type.ndim))
             lines.append(
-                f"{self._saved(one)} = np.empty(({n['count']}, {sizes}), dtype=np.{_dtype(one.type.dtype)})"
+                f"{self._saved(one)} = new_empty(({n['count']}, {sizes}), np.{_dtype(one.type.dtype)})"
             )
         return lines
 
@@ -209,7 +209,7 @@ class BinomialCheckpoint(Checkpoint):
         lines = [
             f"{n['trips']} = {trip_count_text(self._loop)}",
             f"{n['count']} = state_count({n['trips']})",
-            f"{n['places']} = np.zeros({n['count']}, dtype=np.int64)",
+            f"{n['places']} = new_zeros(({n['count']}, ), np.int64)",
             f"{n['top']}, {n['next']}, {n['step']} = -1, 0, {n['trips']} - 1",
         ]
         return lines + self._allocations()

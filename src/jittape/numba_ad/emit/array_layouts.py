@@ -44,7 +44,7 @@ def choose_layouts(function: Function) -> None:
         if not isinstance(s, Alloc) or s.result.root in kept:
             continue
         columns, rows = weights.get(s.result.root, (0, 0))
-        simple = re.match(r"np\.(\w+)\(\(({\d}, ){2,}\), dtype=", s.template)
+        simple = re.match(r"([\w.]+)\(\(({\d}, ){2,}\), np\.", s.template)
         if simple is not None and s.result.type.layout == "C" and columns > MARGIN * rows:
             s.result.type = s.result.type.copy(layout="F")
             places = [f"{{{i}}}" for i in range(len(s.operands))]

@@ -153,13 +153,13 @@ class ForwardPass:
         stacks |= {one.stack for rows in plan.undone.of_loop.values() for one in rows}
         self.stacks = sorted(stacks)
         for stack in self.stacks:
-            writer.line(f"{stack}, {stack}_at = np.empty({FIRST_SIZE}, dtype=np.{stack[:-1]}64), 0")
+            writer.line(f"{stack}, {stack}_at = new_empty(({FIRST_SIZE}, ), np.{stack[:-1]}64), 0")
         for root in plan.resized:
             writer.line(f"{root.name}_most = {FIRST_SIZE}")
         for s, name, array in copies:
             if plan.is_in_branch(s.result):
                 empty = f"({'0, ' * array.type.ndim})"
-                writer.line(f"{name} = unset(np.empty({empty}, dtype=np.{array.type.dtype}))")
+                writer.line(f"{name} = unset(new_empty({empty}, np.{array.type.dtype}))")
         for value in sorted(plan.needed, key=lambda one: one.name):
             if isinstance(value, Value) and plan.is_in_branch(value):
                 zero = {types.boolean: "False", types.float64: "0.0", types.int64: "0"}.get(value.type)

@@ -119,7 +119,7 @@ class Gathers:
     def _allocate(self, reads: NeighborReads) -> None:
         sizes = [f"max(0, {_trips(reads, k, 2 * margin)})" for k, margin in enumerate(reads.margins())]
         for source in reads.sources:
-            zeros = f"np.zeros(({', '.join(sizes)}, ), dtype=np.{reads.dtype(source)})"
+            zeros = f"new_zeros(({', '.join(sizes)}, ), np.{reads.dtype(source)})"
             self._writer.line(f"{_kept(source)} = {zeros}", reads.loops[0].where)
 
 

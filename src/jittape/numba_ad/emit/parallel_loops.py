@@ -64,7 +64,7 @@ def split_into_parts(loop: Loop, activity: Activity, text: list[str], start: int
     own = {f"{one.name}_b": f"{one.name}_b_parts" for one in tables}
     arguments = [f"{own[one]}[part]" if one in own else one for one in parameters]
     call = [
-        *([f"{sums} = np.zeros(({PARTS}, {len(added)}))"] if added else []),
+        *([f"{sums} = new_zeros(({PARTS}, {len(added)}), np.float64)"] if added else []),
         *[_zeros(one) for one in tables],
         f"for part in prange({PARTS}):",
         f"    {name}({', '.join(['np.int64(part)', *first_parameters[1:], *arguments])})",
@@ -92,4 +92,4 @@ def _initialized(line: str) -> str:
 
 def _zeros(table: Array) -> str:
     shadow = f"{table.name}_b"
-    return f"{shadow}_parts = np.zeros(({PARTS}, ) + {shadow}.shape, dtype=np.{table.type.dtype})"
+    return f"{shadow}_parts = new_zeros(({PARTS}, ) + {shadow}.shape, np.{table.type.dtype})"

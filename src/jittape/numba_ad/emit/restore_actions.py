@@ -83,7 +83,7 @@ def shadow_actions(s: Alloc | Apply | View, plan: Plan, activity: Activity) -> l
         return [Recompute(f"{s.result.name}_b = {text}", s.where)]
     if isinstance(s, Alloc):
         grows = s.result.root in plan.resized
-        text = f"np.zeros({most_text(s)}, dtype=np.{s.result.type.dtype})" if grows else zeros_text(s)
+        text = f"new_zeros(({most_text(s)}, ), np.{s.result.type.dtype})" if grows else zeros_text(s)
     elif s.result in plan.shadowed:
         text = f"{s.base.name}_b{index_text(s)}"
     else:

@@ -44,14 +44,14 @@ def range_text(bounds: list[Any]) -> str:
 
 def zeros_text(statement: Alloc) -> str:
     """Return the text of zeros with the shape of a new array."""
-    return new_array_text("zeros", [x.name for x in statement.operands], statement.result.type)
+    return new_array_text("new_zeros", [x.name for x in statement.operands], statement.result.type)
 
 
 def zeros_like_text(name: str, kind: Any) -> str:
     """Return the text of zeros with the shape of an array and the order of its Numba type."""
     if kind.layout == "F" and kind.ndim > 1:
-        return f"np.zeros({name}.shape[::-1], dtype=np.{kind.dtype}).T"
-    return f"np.zeros({name}.shape, dtype=np.{kind.dtype})"
+        return f"new_zeros({name}.shape[::-1], np.{kind.dtype}).T"
+    return f"new_zeros({name}.shape, np.{kind.dtype})"
 
 
 def resize_text(statement: Resize, suffix: str = "") -> str:

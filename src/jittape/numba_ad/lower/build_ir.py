@@ -209,9 +209,9 @@ class Builder:
         self.block.statements.append(Store(self.where, array, indices, value, sign))
 
     def alloc(
-        self, base: str, dtype: Any, dims: list[Scalar], function: str = "empty", layout: str = "C"
+        self, base: str, dtype: Any, dims: list[Scalar], function: str = "new_empty", layout: str = "C"
     ) -> Array:
-        """Append a new array: a call of ``np.empty``, ``np.zeros`` or ``np.ones``.
+        """Append a new array: a call of ``new_empty``, ``new_zeros`` or ``np.ones``.
 
         Its memory is in C order, or in the order of Fortran if `layout` is ``"F"``.
         """

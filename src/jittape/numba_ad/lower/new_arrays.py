@@ -21,6 +21,7 @@ from jittape.numba_ad.lower.passive_calls import at_least_3d, nonzero
 from jittape.numba_ad.lower.whole_arrays import Lazy, as_lazy, assign, check_unwritten, elementwise, evaluated
 from jittape.numba_ad.scalar_rules import FUNCTIONS, SELECT
 from jittape.numba_ad.structured_ir import Array, Constant, Scalar, Value
+from jittape.numba_ad.tape_support import new_empty, new_zeros
 
 __all__ = ["NEW_ARRAYS"]
 
@@ -232,12 +233,14 @@ def _in_depth(builder: Builder, arrays: Any) -> Array:
 
 
 NEW_ARRAYS: dict[Any, Callable[..., Any]] = {
-    np.empty: _filled("empty"),
-    np.zeros: _filled("zeros"),
-    np.ones: _filled("ones"),
-    np.empty_like: _like("empty"),
-    np.zeros_like: _like("zeros"),
-    np.ones_like: _like("ones"),
+    np.empty: _filled("new_empty"),
+    new_empty: _filled("new_empty"),
+    np.zeros: _filled("new_zeros"),
+    new_zeros: _filled("new_zeros"),
+    np.ones: _filled("np.ones"),
+    np.empty_like: _like("new_empty"),
+    np.zeros_like: _like("new_zeros"),
+    np.ones_like: _like("np.ones"),
     np.full: _full,
     np.arange: _arange,
     np.linspace: _linspace,
@@ -251,4 +254,4 @@ NEW_ARRAYS: dict[Any, Callable[..., Any]] = {
     np.select: _selected,
     np.histogram: _histogram,
 }
-"""Lowerings of NumPy functions."""
+"""Lowerings of NumPy functions, and of those that generated code calls in their place."""

@@ -54,10 +54,10 @@ def _inferred_type(function: Any, operands: list[Any]) -> Any:
 
 
 def new_array_text(function: str, sizes: list[str], kind: Any) -> str:
-    """Return the text that makes an array of this Numba type."""
+    """Return the text of a new array: a call of ``new_empty``, ``new_zeros`` or ``np.ones``."""
     turned = kind.layout == "F" and kind.ndim > 1
     shape = "".join(f"{size}, " for size in (sizes[::-1] if turned else sizes))
-    return f"np.{function}(({shape}), dtype=np.{kind.dtype})" + (".T" if turned else "")
+    return f"{function}(({shape}), np.{kind.dtype})" + (".T" if turned else "")
 
 
 def unified(one: Any, other: Any) -> Any:
