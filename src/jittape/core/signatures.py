@@ -6,7 +6,16 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["reason_against_count", "takes_keyword"]
+__all__ = ["bound_arguments", "reason_against_count", "takes_keyword"]
+
+
+def bound_arguments(
+    signature: inspect.Signature, args: Any, keywords: dict[str, Any]
+) -> inspect.BoundArguments:
+    """Return the arguments of a call with default values; raise TypeError if the function does not take them."""
+    bound = signature.bind(*args, **keywords)
+    bound.apply_defaults()
+    return bound
 
 
 def takes_keyword(function: Callable[..., Any], name: str) -> bool:

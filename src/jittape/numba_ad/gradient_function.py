@@ -8,6 +8,8 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from jittape.core.signatures import bound_arguments
+
 __all__ = ["NjitGradient", "function_name", "is_dispatcher", "register_callable", "signature_of"]
 
 
@@ -93,11 +95,9 @@ class NjitGradient:
     def _all(self, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None) -> tuple[Any, ...]:
         """Return the arguments of a call by position, with default values."""
         try:
-            bound = self._signature.bind(*args, **kwargs or {})
+            return bound_arguments(self._signature, args, kwargs or {}).args
         except TypeError as error:
             raise TypeError(f"{self.__name__}: {error}") from None
-        bound.apply_defaults()
-        return bound.args
 
     def _derived_for(self, args: tuple[Any, ...]) -> Any:
         from jittape.numba_ad.njit_callable import types_of

@@ -16,6 +16,7 @@ import numpy as np
 from jittape.core.forms import Map
 from jittape.core.primitive import Primitive, active_recorder, apply
 from jittape.core.program import Aval
+from jittape.core.signatures import bound_arguments
 from jittape.core.user_calls import as_function
 from jittape.errors import NoGradientError
 from jittape.functions.signature import TensorSpec
@@ -64,12 +65,10 @@ class NumbaOp:
         """Record the op; the operands have the names and default values of the parameters."""
         if keywords or len(operands) != len(self.operands):
             try:
-                bound = self._signature.bind(*operands, **keywords)
+                operands = bound_arguments(self._signature, operands, keywords).args
             except TypeError as error:
                 given = f"it was called with {len(operands)} arguments: {error}"
                 raise TypeError(f"{self.name} takes {', '.join(self.operands)}; {given}") from None
-            bound.apply_defaults()
-            operands = bound.args
         return apply(self._body, operands)
 
     @property

@@ -10,6 +10,7 @@ from typing import Any
 from numba import types
 from numba.extending import is_jitted
 
+from jittape.core.signatures import bound_arguments
 from jittape.numba_ad.lower.build_ir import Builder, constant
 from jittape.numba_ad.lower.control_flow import (
     RETURNED,
@@ -239,10 +240,9 @@ class _Calls(Loops):
     ) -> list[Any]:
         """Return the arguments of a call by position, with default values."""
         try:
-            bound = signature.bind(*arguments, **keywords)
+            bound = bound_arguments(signature, arguments, keywords)
         except TypeError as error:
             raise self.refusal(node, str(error), "Pass the arguments that the function takes.") from None
-        bound.apply_defaults()
         values = []
         for name, value in bound.arguments.items():
             value = evaluated(self.builder, value, name)
