@@ -298,3 +298,25 @@ def test_gradients_of_solves_in_branches_have_gradients():
 
 def test_random_programs_with_uncommon_statements():
     assert check_programs(range(12), random_edges, may_refuse=True) > 0
+
+
+@numba.njit
+def new_arrays(x, n):
+    numbers, flags = np.zeros(n, dtype=np.float32), np.zeros((n, 2), dtype=np.bool_)
+    rows = np.empty((2, n))
+    for i in range(n):
+        numbers[i] += x * i
+        flags[i, i % 2] = x > i
+        rows[0, i] = x * numbers[i]
+    return np.sum(rows[0]) + np.sum(numbers) + np.sum(flags)
+
+
+@pytest.mark.parametrize("kind", [int, np.int8, np.uint16], ids=lambda kind: kind.__name__)
+def test_new_arrays_have_the_sizes_and_errors_of_numpy(kind):
+    gradient = jt.njit_value_and_grad(new_arrays)
+    assert gradient(2.0, kind(4)) == (new_arrays(2.0, kind(4)), 30.0)
+    if kind is int:
+        for size, message in ((-1, "negative dimensions"), (2**62, "too big")):
+            for function in (new_arrays, gradient):
+                with pytest.raises(ValueError, match=message):
+                    function(2.0, size)
