@@ -1,6 +1,7 @@
 """Methods of tensors and Variables against those of ndarrays: values, dtypes, shapes, gradients, errors."""
 
 import inspect
+from typing import Any
 
 import numpy as np
 import pytest
@@ -222,3 +223,29 @@ def test_no_degrees_of_freedom_are_refused(name: str):
         with pytest.raises(TypeError, match="ddof must be a number, got None"):
             call(ddof=None)
         assert float(call(ddof=0)) == float(call(ddof=False)) == float(getattr(np, name)([1.0, 2.0]))
+
+
+def test_sort_and_partition_keep_copies_and_gradients() -> None:
+    """The tensor takes over the sorted value, as an assignment to all elements does; copies keep theirs."""
+    at, weights = np.array([3.0, 1.0, 2.0]), np.array([1.0, 10.0, 100.0])
+
+    def sorted_sum(x: Any, write: Any) -> Any:
+        x = x * 1.0
+        before = x.copy()
+        write(x)
+        x[0] = x[0] * 2.0
+        write(x)
+        return jt.reduce_sum(x * weights) + 1000.0 * before[0]
+
+    def assign(x: Any) -> None:
+        x[...] = np.sort(x)
+
+    wanted = jt.value_and_grad(lambda x: sorted_sum(x, assign))(at)
+    for write in (lambda x: x.sort(), lambda x: x.sort(0), lambda x: x.partition([0, 1, 2])):
+        for way in (lambda f: f, jt.function):
+            found = jt.value_and_grad(way(lambda x, write=write: sorted_sum(x, write)))(at)
+            assert float(found[0]) == float(wanted[0])
+            np.testing.assert_array_equal(found[1], wanted[1])
+    v = jt.Variable(at)
+    v.sort()
+    np.testing.assert_array_equal(v, [1.0, 2.0, 3.0])

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from jittape.core.dtypes import as_dtype
+from jittape.core.dtypes import as_dtype, float64
 from jittape.core.symbolic.extent_functions import index_of
 from jittape.core.symbolic.extents import Extent
 from jittape.core.user_calls import named, shown
@@ -21,7 +21,7 @@ from jittape.primitives.shape import creation
 from jittape.primitives.shape.reshaping import broadcast_to, reshape
 from jittape.recording.convert import constant
 from jittape.recording.operators import Operators
-from jittape.recording.tensor import Tensor, any_recorded
+from jittape.recording.tensor import Tensor, any_recorded, tensor_of
 
 __all__ = ["CREATION"]
 
@@ -148,8 +148,12 @@ def _filled(name: str) -> Callable[..., Tensor]:
     ) -> Tensor:
         check_device(device)
         _check_order(order)
-        extents, wanted = _extents(shape), as_dtype(float if dtype is None else dtype)
-        return general(extents, wanted) if _is_general(extents) else fresh(create(extents, wanted))
+        wanted = float64 if dtype is None else as_dtype(dtype)
+        if not _is_plain(shape):
+            shape = _extents(shape)
+            if _is_general(shape):
+                return general(shape, wanted)
+        return tensor_of(create(shape, wanted))
 
     return _called(filled, name, f"Return a tensor of {name}; see `numpy.{name}`.")
 
@@ -167,6 +171,11 @@ def _extents(shape: Any) -> Any:
         return tuple(map(index_of, shape if isinstance(shape, (list, tuple)) else (shape,)))
     except TypeError:
         raise named(TypeError(f"shape must be an int or a tuple of ints, got {shown(shape)}")) from None
+
+
+def _is_plain(shape: Any) -> bool:
+    """Return whether a shape is an int or a tuple of ints."""
+    return shape.__class__ is int or (shape.__class__ is tuple and {*map(type, shape)} <= {int})
 
 
 def _is_general(extents: tuple[Any, ...]) -> bool:

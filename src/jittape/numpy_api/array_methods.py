@@ -328,12 +328,12 @@ class ArrayMethods:
         self._require_kept()
         if axis is None:
             raise TypeError("sort() needs the axis as an int; reshape the tensor to one dimension first")
-        self[...] = _adapter(np.sort)(self, axis, kind, order, stable=stable)
+        self._assign_result(_adapter(np.sort)(self, axis, kind, order, stable=stable))
 
     def partition(self: Any, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None) -> None:
         """Partition the tensor in place along an axis; see `numpy.ndarray.partition`. The write is recorded."""
         self._require_kept()
-        self[...] = _adapter(np.partition)(self, kth, axis, kind, order)
+        self._assign_result(_adapter(np.partition)(self, kth, axis, kind, order))
 
     def fill(self: Any, value: Any) -> None:
         """Assign `value` to all elements; see `numpy.ndarray.fill`. The write is recorded."""

@@ -153,10 +153,7 @@ class Tensor(Operators):
         return TensorRef(self)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        if active.recorder.traced_in is not None:
-            active.recorder.check_write(self)  # type: ignore[attr-defined]
-        if self._origin is ROW:
-            raise named(TypeError(LOST_ROW))
+        self._require_own()
         holders = getrefcount(self) - _TEMPORARY
         updated = indexing.getitem.setitem(self, key, stacked(value) if holds_tensors(value) else value)
         if holders <= 0 or (holders == 1 and self._is_pending()):
@@ -164,7 +161,23 @@ class Tensor(Operators):
                 "[setitem] the assignment would have no effect: nothing else refers to this tensor, since a slice is a "
                 "copy. Index once, as in `x[i, j] = value` instead of `x[i][j] = value`, or give the tensor a name"
             )
-        trace = updated._trace
+        self._become(updated)
+
+    def _assign_result(self, updated: Tensor) -> None:
+        """Write to all elements, as ``t[...] = updated`` does for a value of the same shape and dtype."""
+        self._require_own()
+        self._become(updated)
+
+    def _require_own(self) -> None:
+        """Raise if a write to the tensor has no meaning here."""
+        if active.recorder.traced_in is not None:
+            active.recorder.check_write(self)  # type: ignore[attr-defined]
+        if self._origin is ROW:
+            raise named(TypeError(LOST_ROW))
+
+    def _become(self, updated: Tensor) -> None:
+        """Take over the value of a recorded tensor."""
+        trace: Any = updated._trace
         known = self._buffer is None and self._trace is trace  # it is in the trace's list of pending tensors
         if trace.holders:
             trace.note_write(self, trace.slot_of(self))
