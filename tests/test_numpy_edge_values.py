@@ -190,7 +190,13 @@ def test_shifts_and_axes_as_numpy_takes_them() -> None:
         _check_as_numpy(lambda np, a, shift=shift, axis=axis: np.roll(a, shift, axis), a)
     for name in ("cumulative_sum", "cumulative_prod"):
         for axis in ((0,), (-1,), (0, 1), (2,)):
-            _check_as_numpy(lambda np, a, name=name, axis=axis: getattr(np, name)(a, axis=axis), a)
+            for initial in (False, True):
+                _check_as_numpy(
+                    lambda np, a, name=name, axis=axis, initial=initial: getattr(np, name)(
+                        a, axis=axis, include_initial=initial
+                    ),
+                    a,
+                )
     t = jt.constant(a)
     np.testing.assert_array_equal(np.cumulative_sum(t, axis=(1,)), np.cumulative_sum(a, axis=(1,)))
 

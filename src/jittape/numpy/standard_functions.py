@@ -68,7 +68,7 @@ def _cumulative(accumulate: Any, neutral: int, name: str) -> Callable[..., Any]:
         x = x if len(x.shape) else reshape(x, (1,))
         if axis is None and len(x.shape) != 1:
             raise named(ValueError(f"axis must be given for {len(x.shape)} dimensions, got {shown(axis)}"))
-        along = running_axis(name, 0 if axis is None else axis, len(x.shape))
+        along = running_axis(name, 0 if axis is None else axis, len(x.shape), include_initial)
         found = as_result(FUNCTIONS[accumulate](x, along, dtype, out))
         if not as_flag("include_initial", include_initial):
             return found

@@ -201,12 +201,15 @@ def _unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * np
     return numpy_concatenate([cast(_sliced(p, axis, 0, 1), dtype), cast(rest, dtype)], axis)
 
 
-def running_axis(name: str, axis: Any, rank: int) -> int:
-    """Return the dimension that `axis`, an int or a tuple of one int, names."""
+def running_axis(name: str, axis: Any, rank: int, include_initial: Any) -> int:
+    """Return the dimension that `axis` names: an int, or, without `include_initial`, a tuple of one, as in NumPy."""
     if isinstance(axis, tuple) and len(axis) > 1:
         raise named(ValueError(f"axis must be one dimension, got {axis}"))
-    alone = axis[0] if isinstance(axis, tuple) and axis else axis
-    return one_axis(f"np.{name}", axis_key(alone), rank)
+    is_tuple = isinstance(axis, tuple) and len(axis) == 1
+    found = one_axis(f"np.{name}", axis_key(axis[0] if is_tuple else axis), rank)
+    if is_tuple and include_initial:
+        raise named(TypeError(f"axis must be an int if include_initial is true, got {axis}"))
+    return found
 
 
 def _running(of: Callable[..., Any], name: str, neutral: int) -> Callable[..., Any]:
@@ -226,7 +229,7 @@ def _running(of: Callable[..., Any], name: str, neutral: int) -> Callable[..., A
                     f"[np.{name}] For arrays which have more than one dimension ``axis`` argument is required."
                 )
             axis = 0
-        axis = running_axis(name, axis, len(shape_of(x)))
+        axis = running_axis(name, axis, len(shape_of(x)), include_initial)
         result = cumulative(x, axis, dtype)
         if not include_initial:
             return result
