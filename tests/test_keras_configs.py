@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import jittape as jt
+from processes import run_python
 
 keras = jt.keras
 layers = keras.layers
@@ -421,3 +422,23 @@ def test_classes_without_arguments_refuse_some(kind):
     module, _, name = kind.partition(".")
     with pytest.raises(TypeError, match="takes 1 positional argument"):
         getattr(getattr(jt.keras, module), name)(5)
+
+
+@pytest.mark.parametrize(
+    ("first", "shown"),
+    [
+        (
+            "deserialize_keras_object({'module': 'keras.layers', 'class_name': 'Dense', 'config': {'units': 3}})",
+            "<Dense 'dense': 0 variables, 0 trainable numbers>",
+        ),
+        (
+            "deserialize_keras_object({'module': 'keras.metrics', 'class_name': 'MeanSquaredError', 'config': {}})",
+            "<MeanSquaredError 'mean_squared_error': 2 variables, 0 trainable numbers>",
+        ),
+        ("deserialize_keras_object({'class_name': 'function', 'config': 'relu'}).__name__", "relu"),
+    ],
+)
+def test_a_config_may_be_the_first_that_a_process_uses_of_keras(first, shown):
+    """The modules of `jt.keras` are imported when they are used; a config names any of them."""
+    done = run_python("-c", f"import jittape as jt\nprint(jt.keras.saving.{first})")
+    assert (done.stdout.strip(), done.stderr) == (shown, "")

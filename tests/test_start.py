@@ -82,6 +82,15 @@ def test_the_import_has_the_names_alone() -> None:
     assert found["files"] == []
 
 
+@pytest.mark.parametrize(
+    ("used", "modules"),
+    [("", 15), (".optimizers.Adam", 165), (".losses.MeanSquaredError", 200), (".layers.Dense", 340)],
+)
+def test_the_parts_of_keras_are_imported_when_they_are_used(used, modules) -> None:
+    found = report(f"import jittape as jt; jt.keras{used}")
+    assert len(found["own"]) <= modules, found["own"]
+
+
 @pytest.mark.parametrize(("program", "modules", "files"), [(TAPE, 147, 15), (FUNCTION, 179, 15)])
 def test_a_first_gradient_with_a_filled_cache(program, modules, files, tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("JITTAPE_CACHE_DIR", str(tmp_path))

@@ -15,6 +15,7 @@ from jittape.keras.saving.registered_objects import (
     found_builtin,
     found_custom,
     get_registered_name,
+    import_builtins,
     is_registered,
 )
 from jittape.optimizers import schedules
@@ -116,6 +117,7 @@ def _of_class(kind: type) -> str:
 
 
 def _of_function(function: Callable[..., Any]) -> dict[str, Any]:
+    import_builtins()
     known = next((name for name, found in BUILTIN_FUNCTIONS.items() if found is function), None)
     name = known or get_registered_name(function)
     if name == "<lambda>":
@@ -239,6 +241,7 @@ def function_named(name: Any, module: Any = None, config: Any = None) -> Any:
     """
     found = found_custom(name)
     if found is None:
+        import_builtins()
         found = BUILTIN_FUNCTIONS.get(name)
     if found is None and module not in (None, "builtins"):
         found = getattr(sys.modules.get(module), name, None)

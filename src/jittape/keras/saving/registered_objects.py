@@ -5,12 +5,14 @@ from __future__ import annotations
 import inspect
 import threading
 from collections.abc import Callable, Mapping
+from functools import cache
+from importlib import import_module
 from typing import Any, TypeVar
 
 __all__ = [
     "BUILTIN_CLASSES", "BUILTIN_FUNCTIONS", "OTHER_NAMES", "CustomObjectScope", "custom_object_scope",
     "found_builtin", "found_custom", "get_custom_objects", "get_registered_name", "get_registered_object",
-    "is_registered", "register_keras_serializable",
+    "import_builtins", "is_registered", "register_keras_serializable",
 ]  # fmt: skip
 
 Registered = TypeVar("Registered")
@@ -189,7 +191,16 @@ def found_custom(*names: Any) -> Any:
     return None
 
 
+@cache
+def import_builtins() -> None:
+    """Import all of `jt.keras`: its modules enter their classes and functions here, and are imported when used."""
+    keras = import_module("jittape.keras")
+    for name in keras.__all__:
+        getattr(keras, name)
+
+
 def found_builtin(module: str | None, name: str) -> Any:
     """Return the class of `jt.keras` with this name, of the public module if it has one there; None without one."""
+    import_builtins()
     named = [kind for kind in BUILTIN_CLASSES if kind.__name__ == name]
     return next((kind for kind in named if kind._namespace == module), (named or [OTHER_NAMES.get(name)])[0])
