@@ -161,6 +161,13 @@ def test_what_is_imported_after_an_edit_is_not_cached_with_the_old_sources(packa
     assert package("print(value(jt.exp), jt.stats().kernels_loaded)") == "12.232 1"
 
 
+def test_sources_of_the_future_are_cached(package) -> None:
+    """An archive may have given the files such times."""
+    package("os.utime(source, (4e9, 4e9))")
+    assert package("print(value(jt.exp), jt.stats().kernels_loaded)") == "12.232 0"
+    assert package("print(value(jt.exp), jt.stats().kernels_loaded)") == "12.232 1"
+
+
 def test_a_program_of_the_user_is_no_source_of_jittape() -> None:
     """``python core/model.py`` gives code a relative name."""
     assert fingerprint.covers(fingerprint.__file__)
