@@ -18,9 +18,10 @@ import pytest
 import jittape as jt
 
 pytest.importorskip("distributed")
+import dask
 import dask.array
 import dask.bag
-from distributed import Client, LocalCluster
+from distributed import Client, KilledWorker, LocalCluster
 
 from jittape.dask.distributed_map import BatchSizes
 
@@ -312,6 +313,24 @@ def test_batches_take_a_second_and_are_smaller_at_the_end() -> None:
     assert sizes[-3] <= 200 // 16
     assert len(batch_sizes(1_000_000, 0.0, 8)) < 100
     assert max(batch_sizes(1_000_000, 1e-6, 1)) <= 1_000_000 // 2
+
+
+def test_tasks_that_kill_workers_are_numbered() -> None:
+    def killing(task: int) -> int:
+        if task == 3:
+            os._exit(1)
+        return task
+
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 0}),
+        cluster(1) as local,
+        Client(local) as connected,
+        pytest.raises(KilledWorker) as caught,
+    ):
+        jt.dask.map(killing, range(9), connected, progress=False)
+    (note,) = caught.value.__notes__
+    first, last = map(int, re.findall(r"\d+", note))
+    assert first <= 3 <= last
 
 
 def test_no_cluster(monkeypatch: pytest.MonkeyPatch) -> None:

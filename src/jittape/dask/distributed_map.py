@@ -94,28 +94,35 @@ def _results(client: Any, function: bytes, tasks: list[Any]) -> Iterator[tuple[i
 
     sizes, start = BatchSizes(len(tasks)), 0
     threads, counted = 0, -_RECOUNT
-    starts: dict[Any, int] = {}
-    done = as_completed(with_results=True)
+    under_way: dict[Any, range] = {}
+    done = as_completed(with_results=True, raise_errors=False)
     try:
-        while start < len(tasks) or starts:
+        while start < len(tasks) or under_way:
             if monotonic() - counted >= _RECOUNT:
                 threads, counted = max(sum(client.nthreads().values()), 1), monotonic()
-            while start < len(tasks) and len(starts) < _WAITING * threads:
+            while start < len(tasks) and len(under_way) < _WAITING * threads:
                 stop = start + sizes.next_size(len(tasks) - start, threads)
                 future = _sent(client, function, tasks, start, stop)
-                starts[future] = start
+                under_way[future] = range(start, stop)
                 done.add(future)
                 start = stop
-            future, (found, seconds, error) = next(done)
-            first = starts.pop(future)
+            future, result = next(done)
+            numbers = under_way.pop(future)
+            if future.status != "finished":  # all workers that tried died, or somebody canceled it
+                lost = result[1] if future.status == "error" else result
+                sent = [numbers, *under_way.values()]  # Dask also blames batches that only waited there
+                first, last = min(each[0] for each in sent), max(each[-1] for each in sent)
+                lost.add_note(f"in one of the tasks {first} to {last}, at a worker")
+                raise lost
+            found, seconds, error = result
             if error is not None:
-                error.add_note(f"in task {first + len(found)}, at a worker")
+                error.add_note(f"in task {numbers[len(found)]}, at a worker")
                 raise error
             sizes.measured(len(found), seconds)
-            yield from enumerate([pickle.loads(each) for each in found], first)
+            yield from enumerate([pickle.loads(each) for each in found], numbers[0])
     finally:
-        if starts:
-            client.cancel(list(starts))
+        if under_way:
+            client.cancel(list(under_way))
 
 
 def _sent(client: Any, function: bytes, tasks: list[Any], start: int, stop: int) -> Any:
