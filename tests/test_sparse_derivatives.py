@@ -268,6 +268,37 @@ def test_arguments_variables_and_captured_tensors() -> None:
             np.testing.assert_allclose(found.toarray(), jt.jacobian(f, 1)(*args, rate=rate), rtol=1e-12)
 
 
+KINDS: dict[str, Callable[[Any], Any]] = {
+    "array": np.array,
+    "tensor": jt.constant,
+    "variable": jt.Variable,
+    "number": lambda x: np.float64(x) if np.ndim(x) == 0 else np.array(x),
+    "python number": lambda x: float(x) if np.ndim(x) == 0 else np.array(x),
+}
+
+
+@pytest.mark.parametrize("point", [np.array(1.5), np.array([1.5, -0.5, 2.0])], ids=["scalar", "vector"])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("method", [None, "column"])
+def test_what_is_varied_may_be_of_any_kind(kind: str, point: Any, method: str | None) -> None:
+    """Patterns of Variables and numbers were empty, and the matrices zero."""
+    x = KINDS[kind](point)
+    expected = np.diag(np.atleast_1d(3.0 * point**2))
+    jacobian = jt.sparse_jacobian(lambda scale, x: scale * x**3, 1, method=method)
+    for scale in (1.0, 2.0):
+        np.testing.assert_allclose(jacobian(scale, x).toarray(), scale * expected)
+        np.testing.assert_allclose(jacobian.values(scale, x), scale * np.diag(expected))
+    assert jacobian.pattern(1.0, x).nnz == point.size
+    hessian = jt.sparse_hessian(lambda x: jt.reduce_sum(x**3), method=method)
+    np.testing.assert_allclose(hessian(x).toarray(), np.diag(np.atleast_1d(6.0 * point)))
+    if kind == "variable":
+        x.assign(2.0 * point)
+        np.testing.assert_allclose(jacobian(1.0, x).toarray(), 4.0 * expected)
+        with jt.GradientTape() as tape:
+            value = jt.reduce_sum(jacobian.values(1.0, x))
+        np.testing.assert_allclose(tape.gradient(value, x), 12.0 * point)
+
+
 def test_index_argument_of_another_value_is_another_pattern() -> None:
     sparse = jt.sparse_jacobian(lambda x, i: jt.gather(x, i) ** 2)
     for index in ([0, 1, 2], [5, 5, 3]):

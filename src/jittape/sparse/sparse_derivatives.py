@@ -18,8 +18,10 @@ from jittape.core.locks import rlock
 from jittape.core.traced_scalar import static
 from jittape.errors import ShapeError
 from jittape.functions.signature import flatten_call, key_of
+from jittape.recording.convert import convert_to_tensor
 from jittape.recording.operators import Operators
 from jittape.recording.tensor import Tensor
+from jittape.recording.variable import Variable
 from jittape.sparse.preparation import Plan, Request
 from jittape.sparse.sparsity_pattern import FORMATS, SparsityPattern
 from jittape.transforms.gradients import grad
@@ -216,6 +218,7 @@ class SparseDerivative:
                 f"[{self._name}] a SciPy matrix cannot be recorded by a tape or in a jt.function: use "
                 "values(...), which returns the elements as a tensor, and pattern(...) outside"
             )
+        args = self._with_varied_tensor(args)
         plan = self._plan(args, kwargs)
         return plan.pattern.matrix(_own_array(plan, plan.compiled(*args, **kwargs)))
 
@@ -224,6 +227,7 @@ class SparseDerivative:
 
         The result is a tensor if an argument is one. It can be recorded and differentiated.
         """
+        args = self._with_varied_tensor(args)
         plan = self._plan(args, kwargs)
         if is_recorded():
             return plan.differentiable(*args, **kwargs)
@@ -233,11 +237,25 @@ class SparseDerivative:
 
     def pattern(self, *args: Any, **kwargs: Any) -> SparsityPattern:
         """Return the positions of the elements, for arguments as in a call."""
-        return self._plan(args, kwargs).pattern
+        return self._plan(self._with_varied_tensor(args), kwargs).pattern
 
     def method(self, *args: Any, **kwargs: Any) -> str:
         """Return how the elements are computed, for arguments as in a call: ``"diagonals"``, or a coloring."""
-        return self._plan(args, kwargs).method
+        return self._plan(self._with_varied_tensor(args), kwargs).method
+
+    def _with_varied_tensor(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return the arguments, with a tensor in place of a number or Variable to vary, which a trace would read."""
+        number = self._request.argnum
+        x = args[number] if -len(args) <= number < len(args) else None
+        if isinstance(x, Variable):
+            value: Any = convert_to_tensor(x)
+        elif isinstance(x, (float, np.floating)):
+            value = np.asarray(x)
+        else:
+            return args
+        changed = list(args)
+        changed[number] = value
+        return tuple(changed)
 
     def _plan(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Plan:
         call = flatten_call(args, kwargs)
