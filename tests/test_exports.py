@@ -294,6 +294,17 @@ def test_bad_input(options: dict[str, Any], error: type[Exception], message: str
         jt.export(**arguments)
 
 
+def test_an_example_where_the_function_works(tmp_path: Path) -> None:
+    def log_determinant(x: Any) -> Any:
+        return jt.reduce_sum(jt.math.log(jt.linalg.diag_part(jt.linalg.cholesky(x))))
+
+    with pytest.raises(jt.errors.LinAlgError) as caught:
+        jt.export(log_determinant, spec(3, 3), "volume", directory=tmp_path)
+    assert "give others with example=" in caught.value.__notes__[-1]
+    made = jt.export(log_determinant, spec(3, 3), "volume", directory=tmp_path, example=[4.0 * np.eye(3)])
+    assert "volume_value" in made.symbols
+
+
 def test_without_a_compiler_the_object_file_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

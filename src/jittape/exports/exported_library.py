@@ -215,10 +215,13 @@ class _Parts:
                     f"[export] example[{i}] must have shape {tuple(spec.shape)}, got {array.shape}"
                 )
         self._inputs = [Parameter(f"x{i}", array, True) for i, array in enumerate(self._arguments)]
-        found = f(*[convert_to_tensor(array) for array in self._arguments])
-        self._found = [
-            np.asarray(part.numpy()) for part in (found if isinstance(found, (tuple, list)) else [found])
-        ]
+        try:
+            found = f(*[convert_to_tensor(array) for array in self._arguments])
+            parts = found if isinstance(found, (tuple, list)) else [found]
+            self._found = [np.asarray(part.numpy()) for part in parts]
+        except Exception as error:
+            error.add_note("[export] at the arguments of the test program: give others with example=")
+            raise
         self.natives: dict[str, NativeFunction] = {}
         self.texts: list[CFunctionText] = []
         self.pattern: Any | None = None
