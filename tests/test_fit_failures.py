@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from typing import Any
 
@@ -142,6 +143,23 @@ def test_success_is_what_exact_derivatives_say(monkeypatch: pytest.MonkeyPatch, 
     with pytest.warns(UserWarning, match="claims did not converge: done; the minimum is .* standard errors"):
         assert not jt.fit(line, data, start, engine="claims", **options).success
     np.testing.assert_array_equal(runs[1:], [list(start.values()), end, end])
+
+
+@pytest.mark.parametrize(
+    ("cost", "success", "message"),
+    [
+        (lambda p: -p["a"], False, "did not converge: .*may have no minimum"),
+        (lambda p: 0.0 * p["a"], True, "the data do not determine a"),
+    ],
+    ids=["slope", "constant"],
+)
+def test_a_cost_without_curvature(cost: Any, success: bool, message: str) -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = jt.fit(cost, (), {"a": 1.0}, loss="nll")
+    assert found.success == success
+    (warning,) = caught  # no warning of NumPy
+    assert re.search(message, str(warning.message))
 
 
 def test_a_saddle_is_no_minimum(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -110,7 +110,7 @@ def _inverse(matrix: _Array) -> tuple[_Array | None, float, _Array]:
     if not np.isfinite(matrix).all():
         return None, np.nan, np.ones(len(matrix))
     eigenvalues, vectors = np.linalg.eigh(matrix / np.outer(size, size))
-    ratio = float(eigenvalues[0] / eigenvalues[-1])
+    ratio = float(eigenvalues[0] / eigenvalues[-1]) if eigenvalues.any() else 0.0
     weakest = vectors[:, 0]
     if not ratio > 1e-13:
         return None, ratio, weakest

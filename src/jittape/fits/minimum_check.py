@@ -43,6 +43,8 @@ def remainder_at(problem: FitProblem, free: _Array, method: str) -> Remainder:
         if not np.isfinite(matrix).all() or not np.isfinite(gradient).all():
             return Remainder(np.inf, "the derivatives are not finite there")
         distance, lowest = _distance(matrix, tangent.T @ gradient[inner], scale)
+        if np.isinf(distance):
+            return Remainder(distance, "the cost falls in a straight line there, and may have no minimum")
         if distance > FAR:
             far = (
                 f"the minimum is {distance:.2g} standard errors away: tighten the tolerances of the algorithm"
@@ -73,7 +75,9 @@ def _distance(matrix: _Array, slope: _Array, scale: float) -> tuple[float, float
     diagonal = np.abs(np.diag(matrix))
     unit = np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
     eigenvalues, vectors = np.linalg.eigh(matrix / np.outer(unit, unit))
-    largest = max(float(np.abs(eigenvalues).max()), np.finfo(float).tiny)
+    largest = float(np.abs(eigenvalues).max())
+    if largest == 0.0:
+        return (np.inf if slope.any() else 0.0), 0.0
     along = vectors.T @ (slope / unit)
     step = along**2 / np.maximum(np.abs(eigenvalues), _FLAT * largest)
     return float(np.sqrt(step.sum() / scale)), float(eigenvalues[0] / largest)
