@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import jittape as jt
+from jittape.runtime import general_executable
 
 LENGTHS = (20, 23, 31, 17, 40, 25)
 
@@ -101,6 +102,22 @@ def test_one_trace_serves_all_lengths(name):
         warnings.simplefilter("error", jt.FunctionWarning)
         require_equal(f, g)
     assert g.experimental_get_tracing_count() == 1
+
+
+# The size of "floormod" is 0 to 3, and "update" gives the length another name.
+@pytest.mark.parametrize("name", sorted(SERVED.keys() - {"floormod", "update"}))
+def test_few_schedules_serve_all_lengths(name, monkeypatch):
+    original, made = general_executable.schedule, []
+
+    def schedule(*args: Any, **options: Any) -> Any:
+        made.append(name)
+        return original(*args, **options)
+
+    monkeypatch.setattr(general_executable, "schedule", schedule)
+    g = opened(SERVED[name])
+    for n in (*LENGTHS, *LENGTHS, 50, 61, 72):
+        g(jt.ones([n, 3]))
+    assert len(made) <= 6
 
 
 BRANCHES: dict[str, Callable[[Any], Any]] = {

@@ -120,6 +120,8 @@ def _result(op: Op, operands: list[list[Any]], avals: list[Aval], aval: Aval) ->
         raise ValueError
     if not any(map(_holds_extent, operands)):
         return _evaluated(primitive, params, avals, operands).ravel().tolist()
+    if primitive.is_identity:
+        return operands[0]
     if primitive.is_cast:
         return [_cast(primitive, params, avals[0], n, aval.dtype) for n in operands[0]]
     if isinstance(primitive.lowering, (View, Alias, Concatenate)) or primitive.is_gather:
