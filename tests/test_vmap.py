@@ -97,7 +97,9 @@ def test_shared_arrays_stay_arrays_where_they_can() -> None:
 
     np.testing.assert_array_equal(jt.vmap(f, (0, None))(A, COUNTS), A * 2)
     with pytest.raises(jt.errors.ControlFlowError, match=r"for array\(\).*use jt.constant\(array\)\[index\]"):
-        jt.vmap(lambda i, t: t[i] * int(t[0, 0]), (0, None))(COUNTS, A)
+        jt.vmap(lambda i: A[i] * 2.0)(COUNTS)
+    rows = jt.vmap(lambda i, t: t[i] * int(t[0, 0]), (0, None))(COUNTS, A)
+    np.testing.assert_array_equal(rows, A[COUNTS] * int(A[0, 0]))
 
 
 def _leaves(value: Any) -> tuple[list[Any], Any]:
