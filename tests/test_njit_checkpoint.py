@@ -216,3 +216,30 @@ def test_arrays_are_as_the_primal_leaves_them_if_memory_runs_out(tmp_path):
     script.write_text(OUT_OF_MEMORY)
     done = run_python(str(script))
     assert done.stdout.split() == ["MemoryError", "True"] * 3, done.stderr
+
+
+@njit
+def triangles(u, rate, steps):
+    """Inner loops have bounds that vary between the iterations of the loop with segments."""
+    total = rate
+    for k in range(steps):
+        width = (k * k) % 5
+        for i in range(k, steps):
+            total += math.sin(total) * u[i % 7]
+        for _ in range(width):
+            total = math.cos(total) * u[k % 7]
+    return total
+
+
+@pytest.mark.parametrize("checkpoint", ["sqrt", "binomial", 1, 3])
+def test_stacks_of_segments_fit_inner_loops_whose_bounds_vary(checkpoint):
+    # Python, which runs the generated code, checks the indices of stacks.
+    arguments = np.linspace(-0.4, 0.8, 7), 0.3, 80
+    gradients = [
+        gradient_of_dispatcher(triangles, (0, 1), "value_and_gradient", "test", False, one)
+        for one in (None, checkpoint)
+    ]
+    expected, found = [as_python(one, arguments)(*copies(arguments)) for one in gradients]
+    np.testing.assert_allclose(found[0], expected[0], rtol=1e-12)
+    for one, other in zip(found[1], expected[1], strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-10)

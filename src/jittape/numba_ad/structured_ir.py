@@ -269,8 +269,8 @@ class Function:
 
 
 def is_inside(one: Any, loop: Loop) -> bool:
-    """Return whether a value, an array or memory is made in a loop, by its condition too."""
-    return one.block is not None and loop in one.block.loops()
+    """Return whether a value, an array or memory is made in a loop, or in that of a segment, by its condition too."""
+    return one.block is not None and any(around.body is loop.body for around in one.block.loops())
 
 
 def walk(block: Block) -> Iterator[Statement]:
