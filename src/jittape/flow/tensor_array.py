@@ -35,6 +35,11 @@ class TensorArray:
     tensor_array_name, handle, flow, infer_shape, colocate_with_first_write_call, name
         Ignored; accepted for compatibility with TensorFlow.
 
+    Raises
+    ------
+    ValueError
+        If `size` is negative.
+
     Notes
     -----
     Indices are Python numbers. As a variable of `while_loop`, an array has a fixed size, and indices may be tensors.
