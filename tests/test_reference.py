@@ -14,8 +14,8 @@ RESULTS = {
     "ConcreteFunction", "Dataset", "Explanation", "FrozenDistribution", "Function", "LineProfile", "NanTrace",
     "NativeFunction", "NjitGradient", "NumbaOp", "Origin", "PrecisionLoss", "PrecisionReport", "Profile",
     "Signature", "Stats", "Tensor", "UnconnectedGradients", "CheckpointState", "CheckpointLoadStatus",
-    "InitializationOnlyStatus", "SparseDerivative", "SparsityPattern", "CFunction", "FitResult", "LikelihoodProfile",
-    "DistributedGradient", "ExportedLibrary", "Iterator",
+    "InitializationOnlyStatus", "SparseDerivative", "SparsityPattern", "CFunction", "FitResult", "NutpieDraws",
+    "LikelihoodProfile", "DistributedGradient", "ExportedLibrary", "Iterator",
 }  # fmt: skip
 """Classes whose objects users get from functions, which have the examples."""
 

@@ -41,9 +41,11 @@ if TYPE_CHECKING:
     from jittape.fits import LikelihoodProfile as LikelihoodProfile
     from jittape.fits import fit as fit
     from jittape.interop import CFunction as CFunction
+    from jittape.interop import NutpieDraws as NutpieDraws
     from jittape.interop import cfunc as cfunc
     from jittape.interop import jax_call as jax_call
     from jittape.interop import nutpie as nutpie
+    from jittape.interop import nutpie_draws as nutpie_draws
     from jittape.interop import pytensor_op as pytensor_op
     from jittape.interop import torch_function as torch_function
     from jittape.keras import initializers as initializers
@@ -191,7 +193,16 @@ MODULES: Mapping[str, Iterable[str] | Mapping[str, str]] = {
         "py_function",
     ),
     "jittape.inspect": ("Explanation", "Stats", "explain", "reset_stats", "stats"),
-    "jittape.interop": ("CFunction", "cfunc", "jax_call", "nutpie", "pytensor_op", "torch_function"),
+    "jittape.interop": (
+        "CFunction",
+        "NutpieDraws",
+        "cfunc",
+        "jax_call",
+        "nutpie",
+        "nutpie_draws",
+        "pytensor_op",
+        "torch_function",
+    ),
     "jittape.keras.initializers": {
         "initializers": "",
         "constant_initializer": "Constant",

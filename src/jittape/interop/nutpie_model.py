@@ -21,7 +21,7 @@ from jittape.numba_bridge.traced_function import trace, with_gradient
 from jittape.primitives.shape.reshaping import reshape
 from jittape.recording.operators import Operators
 
-__all__ = ["nutpie"]
+__all__ = ["NutpieParts", "nutpie", "nutpie_parts"]
 
 _DENSITY = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_uint64, *[ctypes.c_void_p] * 4)
 """Type of nutpie's callback: count, point, gradient, value, data."""
@@ -71,6 +71,16 @@ def nutpie(
         If `dims` or `coords` do not fit the shapes.
     """
     library = imported("nutpie", "nutpie")
+    return _model_class(library)(*nutpie_parts(logp, shapes, coords, dims))
+
+
+def nutpie_parts(
+    logp: Callable[..., Any],
+    shapes: Mapping[str, Sequence[int]],
+    coords: Mapping[str, Any] | None = None,
+    dims: Mapping[str, Sequence[str]] | None = None,
+) -> tuple[dict[str, tuple[str, ...]], NutpieParts]:
+    """Return the names of the dimensions of each parameter, and the compiled density with its layout."""
     shapes = _checked_shapes(shapes)
     own_dims, lengths, own_coords = _dimensions(shapes, dims or {}, coords or {})
     sizes = {name: math.prod(shape) for name, shape in shapes.items()}
@@ -95,8 +105,7 @@ def nutpie(
     of_vector.__name__ = of_vector.__qualname__ = getattr(logp, "__name__", "logp")  # for errors
     callbacks = _callbacks(of_vector, count)
     recipe = logp, shapes, coords, dims
-    own = _Parts(callbacks, count, shapes, own_coords, lengths, recipe)
-    return _model_class(library)(dims=own_dims, own=own)
+    return own_dims, NutpieParts(callbacks, count, shapes, own_coords, lengths, recipe)
 
 
 def _remade(logp: Any, shapes: Any, coords: Any, dims: Any) -> Any:
@@ -159,7 +168,7 @@ def _dimensions(
     return named, lengths, found
 
 
-class _Parts:
+class NutpieParts:
     """The callbacks and the layout of a model; `recipe` has the arguments of `nutpie`."""
 
     def __init__(
@@ -190,6 +199,31 @@ class _Parts:
                 f"{np.array2string(point, precision=3, threshold=8)} {reason}. Parameters are unconstrained: transform "
                 "them inside logp"
             )
+
+    def sampler(
+        self,
+        core: Any,
+        dims: Mapping[str, tuple[str, ...]],
+        settings: Any,
+        cores: int,
+        progress_type: Any,
+        store: Any,
+    ) -> Any:
+        """Return a running sampler of nutpie's compiled `core`."""
+        self.check_starts()
+        names, shapes = list(self.shapes), [tuple(shape) for shape in self.shapes.values()]
+        variables = core.PyVariable.new_variables(names, ["float64"] * len(names), shapes, self.lengths, dims)
+        model = core.PyMcModel(
+            core.LogpFunc(self.callbacks.density, 0, self),
+            core.ExpandFunc(self.count, self.count, self.callbacks.expand, 0, self),
+            variables,
+            self.count,
+            self.lengths,
+            self.coords,
+            self.start,
+            None,
+        )
+        return core.PySampler.from_pymc(settings, cores, model, progress_type, store)
 
     def _tried(self, seed: Any) -> tuple[np.ndarray[Any, Any], str]:
         """Return a random point, and why it cannot be used; an empty text if it can."""
@@ -262,7 +296,7 @@ def _model_class(library: Any) -> Any:
 
     @dataclass(frozen=True)
     class TapeModel(base):  # type: ignore[misc, valid-type]
-        own: _Parts
+        own: NutpieParts
 
         def __repr__(self) -> str:
             name = getattr(self.own.recipe[0], "__name__", "logp")
@@ -286,22 +320,6 @@ def _model_class(library: Any) -> Any:
         def _make_sampler(
             self, settings: Any, init_mean: Any, cores: int, progress_type: Any, store: Any
         ) -> Any:
-            own = self.own
-            own.check_starts()
-            names = list(own.shapes)
-            variables = _lib.PyVariable.new_variables(
-                names, ["float64"] * len(names), list(self.shapes.values()), own.lengths, self.dims
-            )
-            model = _lib.PyMcModel(
-                _lib.LogpFunc(own.callbacks.density, 0, self),
-                _lib.ExpandFunc(own.count, own.count, own.callbacks.expand, 0, self),
-                variables,
-                own.count,
-                own.lengths,
-                own.coords,
-                own.start,
-                None,
-            )
-            return _lib.PySampler.from_pymc(settings, cores, model, progress_type, store)
+            return self.own.sampler(_lib, self.dims, settings, cores, progress_type, store)
 
     return TapeModel
