@@ -11,8 +11,8 @@ __getattr__ = _lazily(
     {
         f"{__name__}.c_function": ("CFunction", "cfunc"),
         f"{__name__}.jax_function": ("jax_call",),
-        f"{__name__}.nutpie_draws": ("NutpieDraws", "nutpie_draws"),
         f"{__name__}.nutpie_model": ("nutpie",),
+        f"{__name__}.nutpie_sampling": ("NutpieDraws", "nutpie_draws"),
         f"{__name__}.pytensor_function": ("pytensor_op",),
         f"{__name__}.torch_autograd": ("torch_function",),
     },
