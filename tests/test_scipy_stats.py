@@ -20,7 +20,7 @@ SHAPES: dict[str, tuple[float, ...]] = {
     "bernoulli": (0.3,), "beta": (1.5, 0.8), "binom": (7, 0.3), "chi2": (3.2,), "gamma": (1.7,), "geom": (0.3,),
     "invgamma": (3.1,), "lognorm": (0.7,), "nbinom": (2.5, 0.4), "pareto": (3.5,), "poisson": (2.2,), "t": (3.3,),
     "truncnorm": (-0.5, 2.0), "weibull_min": (1.4,),
-    "betabinom": (7, 1.5, 2.2), "betanbinom": (3, 2.5, 1.2), "betaprime": (1.5, 3.2), "boltzmann": (0.4, 6),
+    "betabinom": (7, 1.5, 2.2), "betanbinom": (3, 20.5, 1.2), "betaprime": (1.5, 3.2), "boltzmann": (0.4, 6),
     "bradford": (1.6,), "burr12": (2.1, 1.4), "chi": (2.3,), "dgamma": (1.7,), "dlaplace": (0.7,), "dweibull": (1.6,),
     "exponnorm": (0.8,), "exponpow": (1.3,), "exponweib": (1.6, 1.2), "f": (3.5, 6.2), "fatiguelife": (0.9,),
     "fisk": (2.7,), "genextreme": (0.3,), "gengamma": (1.4, 1.6), "genlogistic": (1.7,), "gennorm": (1.6,),
