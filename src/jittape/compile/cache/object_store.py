@@ -24,14 +24,14 @@ import stat
 import sys
 import warnings
 from collections.abc import Iterable, Mapping
-from functools import cache, cached_property
+from functools import cache
 from typing import TYPE_CHECKING
 
 from jittape.compile.cache.batch_file import BATCH_NAME, Batch, packed, unpacked
 from jittape.compile.cache.environment import environment, host_content, host_name, is_unchanged
 from jittape.compile.cache.private_files import BINARY, Damaged, digest, is_private, read_private
 from jittape.core.config import config
-from jittape.core.locks import lock
+from jittape.core.locks import cached_property, lock
 from jittape.core.tuning import tuning
 from jittape.core.user_calls import stack_level
 from jittape.errors import CacheWarning
