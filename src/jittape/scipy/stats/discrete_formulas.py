@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from jittape.primitives.elementwise.arithmetic import add, multiply, negative, square, subtract
@@ -20,12 +19,10 @@ from jittape.scipy.special import terms
 from jittape.scipy.special.ufunc_bodies import BODIES
 from jittape.scipy.stats import formula_terms
 from jittape.scipy.stats.formula_terms import law
-from jittape.scipy.stats.formulas import Formulas
+from jittape.scipy.stats.formulas import INF, NAN, Formulas
 from jittape.scipy.stats.scipy_laws import computed_functions
 
 __all__ = ["DISCRETE"]
-
-INF, NAN = math.inf, math.nan
 
 
 def _probability(p: Any) -> tuple[Any, ...]:

@@ -27,7 +27,7 @@ from jittape.primitives.shape.reshaping import expand_dims
 from jittape.scipy.scipy_operands import real_operands
 from jittape.scipy.stats.continuous_formulas import CONTINUOUS
 from jittape.scipy.stats.discrete_formulas import DISCRETE
-from jittape.scipy.stats.formulas import Formulas
+from jittape.scipy.stats.formulas import INF, NAN, Formulas
 from jittape.scipy.stats.moment_quadrature import nodes, raw_moment, standard_moment
 from jittape.scipy.stats.scipy_laws import scipy_method
 
@@ -42,7 +42,6 @@ __all__ = [
 ]
 
 FORMULAS = {**CONTINUOUS, **DISCRETE}
-INF, NAN = float("inf"), float("nan")
 
 
 def _valid(formulas: Formulas, shapes: tuple[Any, ...], scale: Any) -> Any:

@@ -16,7 +16,7 @@ from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.elementwise.division import divide
 from jittape.primitives.elementwise.powers import pow
 from jittape.primitives.reduce.reductions import reduce_sum
-from jittape.recording.convert import convert_to_tensor as constant
+from jittape.recording.convert import convert_to_tensor
 from jittape.scipy.scipy_operands import as_operand, floating_operand
 from jittape.scipy.stats.distribution_bodies import (
     FORMULAS,
@@ -314,7 +314,7 @@ class Distribution:
             points = lattice(self.name, "expect", parameters[:-1])
             weights: Any = self.pmf(points, *map(as_column, parameters[:-1]))
             inside = logical_and(greater_equal(points, lower), less_equal(points, upper))
-            return constant(points), where(inside, weights, 0.0)
+            return convert_to_tensor(points), where(inside, weights, 0.0)
         self._require("expect", self._formulas.ppf)
         found = apply(nodes_body, (*parameters, _operand(lower), _operand(upper)), (self.name,))
         return found[0], found[1]
