@@ -115,6 +115,11 @@ class FitProblem:
         """Whether the cost is half a sum of squared residuals."""
         return self.loss == "least_squares"
 
+    @property
+    def estimates_variance(self) -> bool:
+        """Whether the variance of the observations is unknown, and is estimated from the residuals."""
+        return self.is_least_squares and self.observations.sigma is None
+
     # ---- recorded functions ------------------------------------------------------------------------------------------
 
     def parameters(self, free: Any, fixed: Any) -> Any:

@@ -28,7 +28,7 @@ def degrees_of_freedom(problem: FitProblem, free: _Array) -> int | None:
 
 def cost_variance(problem: FitProblem, free: _Array) -> float:
     """Return the variance estimated from the residuals, nan if there are too few, or 1 if standard errors are known."""
-    if not problem.is_least_squares or problem.observations.sigma is not None:
+    if not problem.estimates_variance:
         return 1.0
     dof = degrees_of_freedom(problem, free)
     return 2.0 * problem.value(free) / dof if dof is not None and dof > 0 else np.nan

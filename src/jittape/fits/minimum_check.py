@@ -61,7 +61,7 @@ def remainder_at(problem: FitProblem, free: _Array, method: str) -> Remainder:
 def _resolved_variance(problem: FitProblem, free: _Array) -> float:
     """Return the variance of the observations, not less than rounding errors allow to see."""
     variance = cost_variance(problem, free)
-    if not problem.is_least_squares or problem.observations.sigma is not None:
+    if not problem.estimates_variance:
         return variance
     least = (_RESOLUTION * float(np.abs(problem.observations.y).max())) ** 2
     return float(np.fmax(np.fmax(variance, least), np.finfo(float).tiny))

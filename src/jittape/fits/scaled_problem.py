@@ -18,7 +18,7 @@ def start_variance(problem: FitProblem) -> float:
 
     Divided by it, the cost does not depend on the unit of the observations, and the tolerances of engines fit it.
     """
-    if not problem.is_least_squares or problem.observations.sigma is not None:
+    if not problem.estimates_variance:
         return 1.0
     found = 2.0 * problem.value(problem.start) / problem.observations.y.size
     return found if np.isfinite(found) and found > np.finfo(float).tiny else 1.0
