@@ -12,6 +12,7 @@ from jittape.core.config import config
 from jittape.core.dtypes import KINDS, WEAK_EXAMPLES, as_dtype, default_dtype, int32, int64, kind_of
 from jittape.core.primitive import active, active_recorder
 from jittape.core.program import Aval
+from jittape.core.symbolic.extent_functions import is_extent_of
 from jittape.core.symbolic.extents import Extent, hint_of, plain_of
 from jittape.core.traced_scalar import TracedScalar
 from jittape.core.user_calls import argument_of_user, named, refuse_deferred, refuse_masked, way_to_numbers
@@ -238,8 +239,7 @@ def _from_traced(number: TracedScalar, dtype: np.dtype[Any] | None, hint: Any) -
 def _from_extent(number: Any, dtype: np.dtype[Any] | None, hint: Any) -> Tensor:
     """Return an extent of a traced function as a tensor, of the dtype that a plain int would get."""
     now = hint_of(number)
-    is_open = number.__class__ is Extent and number._owner.is_open
-    recorded = is_open and number._owner is getattr(active_recorder(), "extents", None)
+    recorded = is_extent_of(number, getattr(active_recorder(), "extents", None))
     if not recorded or type(now) is not int or not -(2**31) <= number < 2**31:
         return convert_to_tensor(plain_of(number), dtype, hint)
     return cast(number, convert_to_tensor(now, dtype, hint).dtype)

@@ -11,6 +11,7 @@ import numpy as np
 
 from jittape.core.buffers import Buffer
 from jittape.core.program import Aval
+from jittape.core.symbolic.extent_functions import is_extent_of
 from jittape.core.symbolic.extents import Extent, Extents, hint_of
 from jittape.core.symbolic.memo_keys import memo_keys
 from jittape.errors import ProgramError
@@ -49,14 +50,12 @@ class _WithExtents(SymbolicTrace):
     def shape_tensor(self, numbers: Any, dtype: np.dtype[Any]) -> Any:
         """Return the integers of a shape as a tensor; it knows the extents among them."""
         parts = numbers if type(numbers) is tuple else (numbers,)
-        if not self.extents.is_open or not any(
-            [n.__class__ is Extent and n._owner is self.extents for n in parts]
-        ):
+        if not any([is_extent_of(n, self.extents) for n in parts]):
             return super().shape_tensor(numbers, dtype)
         return extent_tensor(numbers, dtype)
 
-    def extents_of(self, value: Any, kinds: str) -> Any:
-        """Return what `jittape.primitives.shape.shape_extents.extents_of` does."""
+    def known_extents(self, value: Any, kinds: str) -> Any:
+        """Return what `jittape.primitives.shape.shape_extents.known_extents` does."""
         if value.__class__ is ExtentTensor:
             return value.extents
         if value._buffer is not None or value._aval.dtype.kind not in kinds or len(value._aval.shape) > 1:

@@ -23,7 +23,7 @@ from jittape.html_report import html_table, summary_of
 from jittape.primitives import indexing, shape
 from jittape.primitives.elementwise import arithmetic
 from jittape.primitives.identity import identity
-from jittape.primitives.shape.shape_extents import extents_of
+from jittape.primitives.shape.shape_extents import known_extents
 from jittape.recording.lost_writes import LOST, LOST_ROW, ROW, references_of_call
 from jittape.recording.operators import Operators
 
@@ -137,11 +137,11 @@ class Tensor(Operators):
 
     def _as_extent(self) -> Any:
         """Return the only integer, as an extent if it is known as one."""
-        known = extents_of(self)
+        known = known_extents(self)
         return operator.index(self) if known is None or self.ndim else known
 
     def __bool__(self) -> bool:
-        known = None if self._aval.shape or self._buffer is not None else extents_of(self)
+        known = None if self._aval.shape or self._buffer is not None else known_extents(self)
         return super().__bool__() if known is None else bool(known)
 
     def ref(self) -> TensorRef:

@@ -12,18 +12,29 @@ from jittape.core.symbolic.extents import Extent, applied, hint_of, terms_of
 from jittape.core.symbolic.guard_ranges import Sign
 from jittape.core.symbolic.polynomials import reduced, sums
 
-__all__ = ["converted", "index_of", "is_about_at_most", "is_always", "never_negative", "whole_quotient"]
+__all__ = [
+    "converted",
+    "index_of",
+    "is_about_at_most",
+    "is_always",
+    "is_extent_of",
+    "never_negative",
+    "whole_quotient",
+]
 
 
 def converted(function: Callable[..., Any], value: Any, dtype: np.dtype[Any]) -> Any:
     """Return ``function(value, dtype)``, a conversion; an extent that fits an integer dtype as it is."""
     if value.__class__ is Extent and type(hint_of(value)) is int and dtype.kind in "iu":
         limits = np.iinfo(dtype)
-        if (
-            limits.min <= value <= limits.max
-        ):  # another expression of the same number would be in no general position
-            return value
+        if limits.min <= value <= limits.max:
+            return value  # another expression of the same number would be in no general position
     return applied(function, value, dtype)
+
+
+def is_extent_of(value: Any, extents: Any) -> bool:
+    """Return whether `value` is one of `extents`, whose run goes on."""
+    return value.__class__ is Extent and value._owner is extents and extents.is_open
 
 
 def is_about_at_most(value: Any, limit: Any, exact_if_true: bool = False) -> bool:

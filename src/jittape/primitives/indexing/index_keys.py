@@ -18,7 +18,7 @@ from jittape.errors import InvalidIndexError
 from jittape.primitives.indexing.gather_ops import check_range
 from jittape.primitives.indexing.slice_starts import checked_position, is_traced, traced_range
 from jittape.primitives.key_structure import Picking, Slicing
-from jittape.primitives.shape.shape_extents import extents_of
+from jittape.primitives.shape.shape_extents import known_extents
 from jittape.primitives.shape.views import Region
 from jittape.value_classes import NamedTuple
 
@@ -166,7 +166,7 @@ def _normalized(op: str, part: Any) -> Any:
         part = array.astype(np.int64) if array.size == 0 else array
     if isinstance(part, (int, bool)):
         return part
-    known = extents_of(part)
+    known = known_extents(part)
     if known is not None and not part.ndim:
         return known
     try:

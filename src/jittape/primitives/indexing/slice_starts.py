@@ -24,7 +24,7 @@ from jittape.primitives.broadcast import as_symbol, broadcast, cast_to
 from jittape.primitives.elementwise.arithmetic import add
 from jittape.primitives.elementwise.assertions import MADE, end_run_where
 from jittape.primitives.elementwise.comparison import less, where
-from jittape.primitives.shape.shape_extents import extents_of
+from jittape.primitives.shape.shape_extents import known_extents
 
 __all__ = ["checked_position", "checked_start", "is_traced", "slice_start_op", "traced_range"]
 
@@ -96,7 +96,7 @@ def checked_position(op: str, index: Any, axis: int, extent: int) -> Any:
 
 def is_traced(value: Any) -> bool:
     """Return whether `value` is an integer without a value: a tensor of the body that is traced."""
-    return hasattr(type(value), "aval") and extents_of(value) is None and traced_integer(value) is not None
+    return hasattr(type(value), "aval") and known_extents(value) is None and traced_integer(value) is not None
 
 
 def traced_range(op: str, part: slice, axis: int, extent: int) -> tuple[Any, int, int]:

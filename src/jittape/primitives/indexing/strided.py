@@ -17,7 +17,7 @@ from jittape.primitives.identity import identity
 from jittape.primitives.indexing.getitem import getitem
 from jittape.primitives.indexing.slice_starts import checked_start
 from jittape.primitives.shape.reshaping import as_shape, shape_of
-from jittape.primitives.shape.shape_extents import extents_of
+from jittape.primitives.shape.shape_extents import known_extents
 from jittape.primitives.shape.views import Region, slice_op, sliced
 from jittape.typing import Tensor, TensorLike
 
@@ -51,7 +51,7 @@ def slice_(input_: TensorLike, begin: Any, size: Any, name: str | None = None) -
     array([[2, 3],
            [5, 6]], dtype=int32)
     """
-    if hasattr(begin, "aval") and extents_of(begin) is None and len(begin.shape) == 1:
+    if hasattr(begin, "aval") and known_extents(begin) is None and len(begin.shape) == 1:
         begin = [getitem(begin, i) for i in range(begin.shape[0])]
     if not isinstance(begin, (list, tuple)) or not any(map(_is_unknown, begin)):
         return apply(_sliced, (input_,), (as_shape("slice", begin), as_shape("slice", size)))
@@ -68,7 +68,7 @@ def slice_(input_: TensorLike, begin: Any, size: Any, name: str | None = None) -
 
 def _is_unknown(start: Any) -> bool:
     """Return whether a start is a tensor whose number is not known when the slice is recorded."""
-    return hasattr(start, "aval") and extents_of(start) is None
+    return hasattr(start, "aval") and known_extents(start) is None
 
 
 def _sizes(begin: Sequence[Any], size: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -40,7 +40,7 @@ from jittape.primitives.elementwise.arithmetic import add, multiply, subtract
 from jittape.primitives.elementwise.comparison import equal, where
 from jittape.primitives.elementwise.division import divide
 from jittape.primitives.shape.reshaping import as_shape, one_axis, shape_of
-from jittape.primitives.shape.shape_extents import extents_of
+from jittape.primitives.shape.shape_extents import known_extents
 from jittape.typing import Tensor, TensorLike
 
 __all__ = [
@@ -327,7 +327,7 @@ def range(
 def _number(value: Any) -> Any:
     if isinstance(value, (int, float, Extent)):
         return value
-    known = extents_of(value, "iuf")
+    known = known_extents(value, "iuf")
     if known is not None and not value.ndim:
         return known
     array = np.asarray(value, None if shape_of(value) == () else object)
