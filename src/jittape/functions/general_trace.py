@@ -366,9 +366,8 @@ class _Family:
             return None, False
         except (ProgramError, VariableNeeded):
             return None, False
-        except (
-            Exception
-        ):  # a sample may be out of the range that the function accepts; else an ordinary trace raises it
+        except Exception:
+            # A sample may be out of the range that the function accepts; else an ordinary trace raises it.
             return None, True
         finally:
             self.pinned_at = extents.pinned_at

@@ -152,6 +152,10 @@ def is_reversed(kernel: LoopKernel, address: Address) -> bool:
     return _stride_of(kernel, address) == -1
 
 
+def _is_strided(kernel: LoopKernel, address: Address) -> bool:
+    return _stride_of(kernel, address) not in (None, 1, -1)
+
+
 def narrow_stride(kernel: LoopKernel, address: Address) -> int | None:
     """Return how far elements along the innermost loop are apart if vectors of them are accessed in windows."""
     stride = _stride_of(kernel, address)
@@ -169,13 +173,13 @@ def read_stride(kernel: LoopKernel, address: Address, dtype: np.dtype[Any]) -> i
 
 def strided_loads(kernel: LoopKernel) -> list[KernelLoad]:
     """Return the loads of elements that are not adjacent along the innermost loop, but equally far apart."""
-    return [load for load in loads_of(kernel) if _stride_of(kernel, load.address) not in (None, 1, -1)]
+    return [load for load in loads_of(kernel) if _is_strided(kernel, load.address)]
 
 
 def strided_stores(kernel: LoopKernel) -> list[Address]:
     """Return where the innermost loop writes elements that are not adjacent, but equally far apart."""
     written = [store.address for store in kernel.stores if store.level == kernel.depth]
-    return [address for address in written if _stride_of(kernel, address) not in (None, 1, -1)]
+    return [address for address in written if _is_strided(kernel, address)]
 
 
 def _has_distant_elements(kernel: LoopKernel) -> bool:
