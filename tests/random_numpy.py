@@ -249,8 +249,13 @@ def _same_type(own: Exception, error: Exception) -> bool:
 
 
 def _is_lost_by_numpy(step: Step, values: list[Any], i: int) -> bool:
-    """Return whether NumPy squares beyond float16, or its BLAS takes 0 times infinity for 0."""
+    """Return whether NumPy squares beyond float16, its BLAS takes 0 times infinity for 0, or digits do not suffice.
+
+    They do not for the sine of a large number, such as the square of a determinant, which is right but for rounding.
+    """
     result, operands = np.asarray(values[i]), [np.asarray(values[j]) for j in step.operands]
+    if step.op.name in ("sin", "cos", "tan"):
+        return operands[0].dtype.kind in "fc" and bool(np.any(np.abs(operands[0]) > 1e3))
     if step.op.name in ("var", "std", "nanstd"):
         return result.dtype == np.float16 and not np.isfinite(result).all()
     return step.op.name == "dot" and min(a.ndim for a in operands) == 0 and not all_finite(operands)

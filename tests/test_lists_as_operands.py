@@ -1,4 +1,4 @@
-"""Lists and tuples of floats as operands, which machine code records: the values and dtypes that Python gives them."""
+"""Lists and tuples of numbers as operands, which machine code records: the values and dtypes that Python gives them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ CALLS: dict[str, Callable[[Any, Any], Any]] = {
 }  # fmt: skip
 LISTS: tuple[Any, ...] = (
     [1.5, 2.5, 0.1], (1.5, 2.5, 0.1), [2.0], (0.3,), [1, 2, 3], (1, 2.5, 3), [True, False, True], [[1.0, 2.0, 0.1]],
-    [1e300, -1e300, 1.0], [float("nan"), float("inf"), -0.0], [np.float64(0.1)] * 3, [0.1, 1j, 2.0],
+    [1e300, -1e300, 1.0], [2**31, 0, 1], [2**70, 0, 1], [-(2**31), 2**31 - 1, 0],
+    [float("nan"), float("inf"), -0.0], [np.float64(0.1)] * 3, [0.1, 1j, 2.0],
 )  # fmt: skip
 
 
@@ -37,9 +38,9 @@ def outcome(call: Callable[[Any, Any], Any], x: Any, values: Any) -> Any:
     try:
         with np.errstate(all="ignore"):
             found = call(x, values)
+            return found.dtype, found.shape, found.numpy()
     except (TypeError, ValueError, OverflowError) as error:
         return type(error), str(error)
-    return found.dtype, found.shape, found.numpy()
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -61,12 +62,15 @@ def test_values_and_dtypes_are_those_of_python(name: str, dtype: str):
 
 def test_known_paths_of_lists_run_no_python():
     x, values, three = jt.constant(np.ones(3, np.float32)), [1.0, 2.0, 3.0], (1.0, 2.0, 3.0)
+    ints = [1, 2, 3]
     for call in (lambda: x + values, lambda: values * x, lambda: x - three, lambda: three < x):
         assert not python_of(call)
     for other in (jt.constant(np.ones(3)), jt.constant([1, 2, 3]), jt.Variable(np.ones(3, np.uint32))):
         for call in (lambda x=other: x + values, lambda x=other: three < x):
             assert not python_of(call)
     for call in (lambda: np.add(x, values), lambda: np.multiply(three, x), lambda: jnp.add(values, x)):
+        assert not python_of(call)
+    for call in (lambda: x + ints, lambda: np.add(x, ints), lambda: jnp.multiply((1, 2, 3), x)):
         assert not python_of(call)
     assert np.add(x, [0.1, 0.1, 0.1]).numpy().tolist() == [1.1] * 3
 

@@ -22,7 +22,8 @@ FORMS = {
     "methods": "x.sum() a.sum(axis=0) a.sum(axis=1,keepdims=True) a.reshape(4,3) a.T x.cumsum() x.clip(0.0,2.0) "
     "a@a.T x**2 x.sum(dtype=np.float32) x.mean(dtype=float) x.searchsorted(y) x.searchsorted(0.5)",
     "operands": "y+x y*2 -x v*2.0 x+array array*x x+frozen x[picked] x[[0,3]] x[t] x[2] x[1:5] a[1] a[:,1] x[::-1] "
-    "single*2 t+1 x+count single*count x@array x[count] x[count:] a[:,[0,2]] a[[0,2],[1,3]] x+[0.5]*12 t+[0.5]*2",
+    "single*2 t+1 x+count single*count x@array x[count] x[count:] a[:,[0,2]] a[[0,2],[1,3]] x+[0.5]*12 t+[0.5]*2 "
+    "t+[1,2] w[0]=1.0 w[1:3]=0.0 w[t]=2.0 p,q=t",
     "np": "sum(x) sum(a,axis=0) sum(a,axis=1,keepdims=True) mean(a,axis=(0,1)) exp(x) add(x,y) add(x,array) "
     "clip(x,0.0,2.0) where(b,x,y) dot(x,y) concatenate([x,y]) stack([x,y],axis=1) reshape(a,(4,3)) transpose(a) "
     "sort(x) take(x,3) take(x,[0,3]) take(a,[0,2],axis=0) take(x,picked) tile(x,2) outer(x,y) median(x) "
@@ -58,6 +59,7 @@ def _names() -> dict[str, Any]:
         "v": jt.Variable(array),
         "t": jt.constant([0, 3]),
         "b": jt.constant(array > 3),
+        "w": jt.constant(array),
         "single": jt.constant(array.astype(np.float32)),
     }
     numbers = {

@@ -109,6 +109,8 @@ _COMPARISONS = {
     "eq": comparison.equal_op,
     "ne": comparison.not_equal_op,
 }
+_BECOMES: dict[type, str] = {Tensor: "_become", Variable: "_assign_result"}
+"""Methods that take over the new value after ``x[key] = value``."""
 _UNARY = {"neg": arithmetic.negative_op, "invert": bits.invert_op}
 
 
@@ -148,6 +150,9 @@ def _methods() -> list[Method]:
         name = f"{owner.__name__}.__getitem__"
         arguments = name, owner is Variable
         methods.append(Method(owner, "__getitem__", ONE_ARGUMENT, "emit_getitem.define_getitem", arguments))
+    for kind, become in _BECOMES.items():
+        arguments = f"{kind.__name__}.__setitem__", f"{kind.__name__}.{become}"
+        methods.append(Method(kind, "__setitem__", BY_NAMES, "emit_items.define_setitem", arguments))
     methods.append(Method(Operators, "__array_ufunc__", BY_NAMES, "emit_protocols.define_array_ufunc"))
     methods.append(Method(Operators, "__array_function__", BY_NAMES, "emit_one_call.define_array_function"))
     of_arrays: tuple[type, str] = ArrayMethods, _METHODS_OF_ARRAYS
@@ -195,6 +200,7 @@ _KNOWN: dict[str, Any] = {
     "imported": imported,
     "gradient": "gradient",
     "Trie.places": trie.places,
+    "Tensor._become": Tensor._become,
     "Tensor._computed": Tensor._computed,
     "Trace._flush_over_limit": Trace._flush_over_limit,
     "UNPLACED": UNPLACED,

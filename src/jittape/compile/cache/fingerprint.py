@@ -41,7 +41,7 @@ SOURCES = (
     "recording/machine_code/emit_recorder.py",
     "recording/machine_code/emit_root.py",
     "recording/machine_code/emit_steps.py",
-    "recording/machine_code/emit_take.py",
+    "recording/machine_code/emit_items.py",
     "recording/machine_code/emit_variables.py",
     "recording/machine_code/method_module.py",
     "recording/native_methods.py",

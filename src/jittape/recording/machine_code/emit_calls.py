@@ -9,10 +9,10 @@ from llvmlite import ir
 
 from jittape.compile.llvm.ir_helpers import integer
 from jittape.native.object_code import ObjectCode
+from jittape.recording.machine_code.emit_items import take_by_operator
 from jittape.recording.machine_code.emit_methods import call_python
 from jittape.recording.machine_code.emit_operands import New, is_structure, plain_list, plain_shape, recorder
 from jittape.recording.machine_code.emit_recorder import record
-from jittape.recording.machine_code.emit_take import take_by_operator
 
 __all__ = ["define_method", "define_property", "find_plan"]
 

@@ -47,7 +47,10 @@ def getitem(new: New, code: ObjectCode, x: ir.Value, key: ir.Value) -> ir.Value:
 
 
 class Getitem:
-    """The writer of `getitem`."""
+    """The writer of `getitem`. A subclass may record another body of the plan, with more operands."""
+
+    BODY = 0
+    """Item of a plan: the body to record."""
 
     def __init__(self, new: New, function: ir.Function) -> None:
         self.new = new
@@ -65,9 +68,8 @@ class Getitem:
 
     def emit(self) -> None:
         code, builder = self.code, self.code.builder
-        code.write(self.operands, self.x)
-        code.write(self.count, integer(1))
         code.write(self.trace, recorder(code, self.no))
+        self._begin_operands()
         none_open = code.same(code.call("PyList_Size", code.known("open_extents")), integer(0))
         code.require(none_open, self.refused)
         aval = code.get(self.x, "_aval", self.refused)
@@ -97,11 +99,16 @@ class Getitem:
         code.begin(planned)
         self._find_plan()
         plan = code.read(self.plan)
-        call = code.read(self.trace), code.item(plan, 0), self.operands, code.read(self.count)
+        call = code.read(self.trace), code.item(plan, self.BODY), self.operands, code.read(self.count)
         made = record(self.new, code, *call, code.item(plan, 1), integer(0))
         self._drop_all()
         builder.ret(made)
         self._return_nothing()
+
+    def _begin_operands(self) -> None:
+        """Write the operands that stand before those of the key."""
+        self.code.write(self.count, integer(0))
+        self._append(self.x)
 
     def _return_nothing(self) -> None:
         code = self.code
@@ -387,20 +394,20 @@ class Getitem:
         plan = self._last_or_known_plan()
         places, extents = code.item(plan, 2), code.item(plan, 3)
         with builder.if_then(code.differ(code.length_of(places), integer(0))):
-            arrays, following = code.words(OPERANDS), code.words(1)
+            arrays, following, given = code.words(OPERANDS), code.words(1), code.read(self.count)
             code.write(following, integer(0))
-            with code.each(code.read(self.count)) as i:
+            self._begin_operands()
+            first = code.read(self.count)
+            with code.each(given) as i:
                 code.write(arrays, code.read(self.operands, i), i)
-            code.write(self.count, integer(1))
             with code.each(code.length_of(places)) as i:
                 place, operand = code.item(places, i), code.words(1)
                 code.write(operand, place)
                 with builder.if_then(code.same(place, code.known("None"))):
-                    position = builder.add(code.read(following), integer(1))
-                    array = code.read(arrays, position)
+                    array = code.read(arrays, builder.add(code.read(following), first))
                     with builder.if_then(code.is_a(array, "ndarray")):
                         extent = code.item(extents, code.read(following))
                         self._require_indices(array, code.index(extent, self.refused))
-                    code.write(following, position)
+                    code.write(following, builder.add(code.read(following), integer(1)))
                     code.write(operand, array)
                 self._append(code.read(operand))

@@ -1,4 +1,4 @@
-"""Machine code that converts lists and tuples of floats, which are operands of operators, to arrays."""
+"""Machine code that converts lists and tuples of floats or of ints, which are operands, to arrays."""
 
 from __future__ import annotations
 
@@ -7,33 +7,40 @@ from llvmlite import ir
 from jittape.compile.llvm.ir_helpers import integer
 from jittape.native.object_code import DOUBLE, I32, ObjectCode
 from jittape.recording.machine_code.emit_operands import New
-from jittape.recording.machine_code.path_tables import FLOAT_ARRAYS, MEET_DOUBLES, MOST_FLOATS
+from jittape.recording.machine_code.path_tables import (
+    DOUBLES_KIND,
+    INTS_KIND,
+    LONGS_KIND,
+    MEET_DOUBLES,
+    MOST_NUMBERS,
+    NUMBER_ARRAYS,
+)
 
-__all__ = ["array_of_doubles", "array_of_floats"]
+__all__ = ["array_for_operator", "array_for_ufunc"]
 
 
-def array_of_floats(
+def array_for_operator(
     new: New, code: ObjectCode, value: ir.Value, operands: ir.Value, count: ir.Value
 ) -> ir.Value:
-    """Return an array with the floats of a list or tuple, else `value`, with a new reference.
+    """Return an array with the numbers of a list or tuple, else `value`, with a new reference.
 
-    The dtype is that of Python's floats, or float64 if another of the `count` operands of the call is a double or a
-    wide integer, as in `scalar_inputs.converted_sequences`. Where an integer is an index, Python records the call. The
-    caller copies the array, which later calls write to.
+    Ints are int32. The dtype of floats is that of Python's floats, or float64 if another of the `count` operands of the
+    call is a double or a wide integer, as in `scalar_inputs.converted_sequences`. Where an integer is an index, Python
+    records the call with floats. The caller copies the array, which later calls write to.
     """
     arguments = value, operands, count
-    return code.call_shared("jittape_floats", lambda function: _define(new, function), *arguments)
+    return code.call_shared("jittape_numbers", lambda function: _define(new, function), *arguments)
 
 
-def array_of_doubles(new: New, code: ObjectCode, value: ir.Value) -> ir.Value:
-    """Do what `array_of_floats` does for an operand of NumPy's functions, for which floats are doubles."""
-    return code.call_shared("jittape_doubles", lambda function: _define(new, function), value)
+def array_for_ufunc(new: New, code: ObjectCode, value: ir.Value) -> ir.Value:
+    """Do the same for an operand of NumPy's functions, for which numbers are float64 and int64."""
+    return code.call_shared("jittape_wide_numbers", lambda function: _define(new, function), value)
 
 
 def _define(new: New, function: ir.Function) -> None:
     code, (value, *call) = new(function), function.args
     builder, other = code.builder, code.block("other")
-    is_list, count = code.is_a(value, "list"), code.words(1)
+    is_list, count, kind = code.is_a(value, "list"), code.words(1), code.words(1)
     code.require(builder.or_(is_list, code.is_a(value, "tuple")), other)
     with builder.if_else(is_list) as (of_list, of_tuple):
         with of_list:
@@ -41,23 +48,55 @@ def _define(new: New, function: ir.Function) -> None:
         with of_tuple:
             code.write(count, code.length_of(value))
     code.require(builder.icmp_signed(">", code.read(count), integer(0)), other)
-    code.require(builder.icmp_signed("<=", code.read(count), integer(MOST_FLOATS)), other)
+    code.require(builder.icmp_signed("<=", code.read(count), integer(MOST_NUMBERS)), other)
+    first = _item(code, value, is_list, integer(0))
+    is_float = code.is_a(first, "float")
+    code.require(builder.or_(is_float, code.is_a(first, "int")), other)
     with code.each(code.read(count)) as i:
-        code.require(code.is_a(_item(code, value, is_list, i), "float"), other)
-    precise = _meets_doubles(code, call[0], call[1], other) if call else integer(1)
-    array = _array(code, code.read(count), precise, other)
-    data = code.get_unchecked(array, "data")
+        item = _item(code, value, is_list, i)
+        code.require_same(other, (code.type_of(item), code.type_of(first)))
+    with builder.if_else(is_float) as (of_floats, of_ints):
+        with of_floats:
+            code.write(kind, _meets_doubles(code, call[0], call[1], other) if call else integer(DOUBLES_KIND))
+        with of_ints:
+            code.write(kind, integer(INTS_KIND if call else LONGS_KIND))
+    array, drop = _array(code, code.read(count), code.read(kind), other), code.block("drop")
     is_double = code.same(code.get_unchecked(array, "dtype"), code.known("dtype float64"))
+    code.write(kind, builder.select(is_double, integer(DOUBLES_KIND), code.read(kind)))
+    data = code.get_unchecked(array, "data")
     with code.each(code.read(count)) as i:
-        number = code.get_unchecked(_item(code, value, is_list, i), "float_value", DOUBLE)
-        with builder.if_else(is_double) as (double, single):
-            with double:
-                code.store(number, code.element(data, i))
-            with single:
-                code.store(builder.fptrunc(number, ir.FloatType()), code.element(data, i, 4))
+        _store(code, _item(code, value, is_list, i), code.read(kind), data, i, drop)
     builder.ret(array)
+    code.begin(drop)
+    code.call("PyErr_Clear")
+    code.decref(array)
+    builder.branch(other)
     code.begin(other)
     builder.ret(code.incref(value))
+
+
+def _store(
+    code: ObjectCode, item: ir.Value, kind: ir.Value, data: ir.Value, i: ir.Value, unfit: ir.Block
+) -> None:
+    """Store a number in an array; branch to `unfit` if it is an int that the dtype cannot hold."""
+    builder = code.builder
+    with builder.if_else(builder.icmp_signed("<=", kind, integer(DOUBLES_KIND))) as (of_float, of_int):
+        with of_float:
+            number = code.get_unchecked(item, "float_value", DOUBLE)
+            with builder.if_else(code.same(kind, integer(DOUBLES_KIND))) as (double, single):
+                with double:
+                    code.store(number, code.element(data, i))
+                with single:
+                    code.store(builder.fptrunc(number, ir.FloatType()), code.element(data, i, 4))
+        with of_int:
+            found = code.index(item, unfit)
+            with builder.if_else(code.same(kind, integer(LONGS_KIND))) as (long, short):
+                with long:
+                    code.write(data, found, i)
+                with short:
+                    narrow = builder.trunc(found, I32)
+                    code.require_same(unfit, (builder.sext(narrow, found.type), found))
+                    code.store(narrow, code.element(data, i, 4))
 
 
 def _item(code: ObjectCode, values: ir.Value, is_list: ir.Value, i: ir.Value) -> ir.Value:
@@ -94,12 +133,12 @@ def _meets_doubles(code: ObjectCode, operands: ir.Value, count: ir.Value, other:
     return code.read(found)
 
 
-def _array(code: ObjectCode, count: ir.Value, precise: ir.Value, failed: ir.Block) -> ir.Value:
-    """Return an array of `count` floats that nothing else refers to, mostly that of a former call."""
+def _array(code: ObjectCode, count: ir.Value, kind: ir.Value, failed: ir.Block) -> ir.Value:
+    """Return an array of `count` numbers that nothing else refers to, mostly that of a former call."""
     builder, last, memory = code.builder, code.words(1), code.words(2)
-    place = builder.and_(builder.add(builder.shl(count, integer(1)), precise), integer(len(FLOAT_ARRAYS) - 1))
+    place = builder.and_(builder.add(builder.shl(count, integer(2)), kind), integer(len(NUMBER_ARRAYS) - 1))
     other, found, unfit = code.block("other_length"), code.block("length"), code.block("unfit")
-    code.write(last, code.call("PyList_GetItem", code.known("FLOAT_ARRAYS"), place))
+    code.write(last, code.call("PyList_GetItem", code.known("NUMBER_ARRAYS"), place))
     code.require(code.is_a(code.read(last), "ndarray"), other)
     code.require_same(other, (code.read(code.get_unchecked(code.read(last), "shape")), count))
     references = code.get_unchecked(code.read(last), "references", I32)
@@ -108,13 +147,13 @@ def _array(code: ObjectCode, count: ir.Value, precise: ir.Value, failed: ir.Bloc
     builder.branch(found)
     code.begin(other)
     code.write(memory, code.attempt(unfit, "PyLong_FromSsize_t", count))
-    is_precise = code.differ(precise, integer(0))
-    code.write(memory, builder.select(is_precise, code.known("True"), code.known("False")), integer(1))
-    made = code.call_object(code.known("new_floats"), memory, integer(2))
-    code.decref(code.read(memory))
+    code.write(memory, code.attempt(unfit, "PyLong_FromSsize_t", kind), 1)
+    made = code.call_object(code.known("new_numbers"), memory, integer(2))
+    for i in range(2):
+        code.decref(code.read(memory, i))
     code.require(code.differ(made, integer(0)), unfit)
     code.write(last, made)
-    code.call("PyList_SetItem", code.known("FLOAT_ARRAYS"), place, code.incref(made))
+    code.call("PyList_SetItem", code.known("NUMBER_ARRAYS"), place, code.incref(made))
     builder.branch(found)
     code.begin(unfit)
     code.call("PyErr_Clear")

@@ -16,10 +16,10 @@ from jittape.recording.machine_code.emit_call_arguments import (
     take_argument,
 )
 from jittape.recording.machine_code.emit_facts import fact
+from jittape.recording.machine_code.emit_items import take_by_operator
 from jittape.recording.machine_code.emit_methods import call_python
 from jittape.recording.machine_code.emit_operands import New, recorder
 from jittape.recording.machine_code.emit_recorder import OPERANDS, record
-from jittape.recording.machine_code.emit_take import take_by_operator
 
 __all__ = ["define_array_function", "one_call"]
 

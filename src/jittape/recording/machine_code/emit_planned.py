@@ -12,9 +12,9 @@ from jittape.compile.llvm.ir_helpers import integer
 from jittape.native.object_code import I64, ObjectCode
 from jittape.recording.machine_code.emit_calls import find_plan
 from jittape.recording.machine_code.emit_functions import call_of_function, count_of, return_or_run
+from jittape.recording.machine_code.emit_items import rows_of
 from jittape.recording.machine_code.emit_operands import New, is_structure, plain_shape, recorder
 from jittape.recording.machine_code.emit_recorder import OPERANDS, record
-from jittape.recording.machine_code.emit_take import rows_of
 from jittape.recording.machine_code.path_tables import ARRAYS, CREATION, ELEMENTWISE, INDICES, ROWS
 
 __all__ = ["define_planned"]

@@ -10,7 +10,7 @@ from llvmlite import ir
 
 from jittape.compile.llvm.ir_helpers import integer
 from jittape.native.object_code import ObjectCode
-from jittape.recording.machine_code.emit_lists import array_of_doubles
+from jittape.recording.machine_code.emit_lists import array_for_ufunc
 from jittape.recording.machine_code.emit_methods import call_python
 from jittape.recording.machine_code.emit_one_call import one_call
 from jittape.recording.machine_code.emit_operands import New, recorder
@@ -109,7 +109,7 @@ def _define_with_lists(new: New, function: ir.Function) -> None:
     code.require(code.builder.icmp_signed("<=", count, integer(_MOST_OPERANDS)), python)
     code.write(is_array, integer(1))
     with code.each(count) as i:
-        array = array_of_doubles(new, code, code.read(operands, i))
+        array = array_for_ufunc(new, code, code.read(operands, i))
         code.write(arrays, array, i)
         with code.builder.if_then(_is_list(code, array), likely=False):
             code.write(is_array, integer(0))

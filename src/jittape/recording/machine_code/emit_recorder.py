@@ -13,7 +13,7 @@ from llvmlite import ir
 from jittape.compile.llvm.ir_helpers import integer
 from jittape.native.object_code import ObjectCode
 from jittape.recording.machine_code.emit_array_copies import copied
-from jittape.recording.machine_code.emit_lists import array_of_floats
+from jittape.recording.machine_code.emit_lists import array_for_operator
 from jittape.recording.machine_code.emit_operands import New, each_result, pending_tensor
 from jittape.recording.machine_code.emit_root import placed_node
 from jittape.recording.machine_code.emit_variables import read_assigned
@@ -135,7 +135,7 @@ class _Recorder:
             *(code.block(n) for n in ("scalar", "array", "numpy.end")),
             code.words(1),
         )
-        values = array_of_floats(self.new, code, operand, self.operands, self.count)
+        values = array_for_operator(self.new, code, operand, self.operands, self.count)
         builder.cbranch(code.is_a(values, "ndarray"), array, scalar)
         code.begin(scalar)
         code.decref(values)

@@ -21,12 +21,14 @@ __all__ = [
     "BOOL_NEXT",
     "COPIES",
     "CREATION",
+    "DOUBLES_KIND",
     "ELEMENTWISE",
     "FACTS",
-    "FLOAT_ARRAYS",
+    "FLOATS_KIND",
     "FLOAT_OPERAND",
     "FUNCTION_CALLS",
     "INDICES",
+    "INTS_KIND",
     "INT_OPERAND",
     "KEPT_COPIES",
     "LAST_ARRAYS",
@@ -34,12 +36,14 @@ __all__ = [
     "LAST_LISTS",
     "LAST_PLANS",
     "LIST_BEGINS",
+    "LONGS_KIND",
     "MEET_DOUBLES",
     "METHOD_PLANS",
-    "MOST_FLOATS",
     "MOST_KEPT_BYTES",
+    "MOST_NUMBERS",
     "MOST_SHAPES",
     "NUMBERS_OF_SHAPES",
+    "NUMBER_ARRAYS",
     "NUMPY_SCALARS",
     "PLAIN_LISTS",
     "PLAIN_SHAPES",
@@ -52,8 +56,8 @@ __all__ = [
     "TENSOR_OPERAND",
     "TUPLE_BEGINS",
     "UFUNC_BODIES",
-    "new_floats",
     "new_indices",
+    "new_numbers",
     "new_ring",
     "numbers_of_shape",
 ]
@@ -133,25 +137,29 @@ def new_indices(count: int) -> np.ndarray[Any, Any]:
     return np.zeros(count, np.int64)
 
 
-FLOAT_ARRAYS: list[np.ndarray[Any, Any] | None] = [None] * 32
-"""Arrays of floats like `LAST_LISTS`; machine code writes the operand of ``x + [1.0, 2.0]`` to one of them.
+FLOATS_KIND, DOUBLES_KIND, INTS_KIND, LONGS_KIND = range(4)
+"""Kinds of arrays of Python's numbers: of the default float dtype, float64, int32 and int64."""
+NUMBER_ARRAYS: list[np.ndarray[Any, Any] | None] = [None] * 64
+"""Arrays of numbers like `LAST_LISTS`; machine code writes the operand of ``x + [1.0, 2.0]`` to one of them.
 
-Those that meet doubles have odd places.
+Length and kind determine the place.
 """
-MOST_FLOATS = 512
-"""Maximum number of floats in a list that machine code converts."""
+MOST_NUMBERS = 512
+"""Maximum number of numbers in a list that machine code converts."""
 MEET_DOUBLES = tuple(sorted([dtype.name for dtype in DOUBLES | WIDE_INTS]))
 """Dtypes of operands next to which a list of floats is in double precision."""
 
 
-def new_floats(count: int, precise: bool) -> np.ndarray[Any, Any]:
-    """Return an array for `FLOAT_ARRAYS`: of doubles if it is to be `precise`, else of the dtype of Python's floats."""
-    array = np.zeros(count, np.dtype(float) if precise else default_dtype(float))
+def new_numbers(count: int, kind: int) -> np.ndarray[Any, Any]:
+    """Return an array for `NUMBER_ARRAYS`."""
+    array = np.zeros(
+        count, (default_dtype(float), np.dtype(float), np.dtype(np.int32), np.dtype(np.int64))[kind]
+    )
     operand_of(array)  # adds the item of `ARRAY_AVALS`, without which machine code leaves arrays to Python
     return array
 
 
-config.on_change(lambda: FLOAT_ARRAYS.__setitem__(slice(None), [None] * len(FLOAT_ARRAYS)))
+config.on_change(lambda: NUMBER_ARRAYS.__setitem__(slice(None), [None] * len(NUMBER_ARRAYS)))
 
 LAST_KEYS: list[tuple[Any, ...] | None] = [None] * 16
 """Plans of keys that machine code found last in `PLANS`, each behind its parts, which it compares by identity."""

@@ -1,15 +1,67 @@
-"""Machine code of ``np.take(x, indices, axis)``, which records ``x[..., indices]``, and of indices of rows."""
+"""Machine code of ``x[key] = value``, of ``np.take(x, indices, axis)``, and of indices of rows."""
 
 from __future__ import annotations
 
 from llvmlite import ir
 
 from jittape.compile.llvm.ir_helpers import integer
-from jittape.native.object_code import ObjectCode
+from jittape.native.object_code import I32, ObjectCode
 from jittape.recording.machine_code.emit_getitem import Getitem, getitem
+from jittape.recording.machine_code.emit_methods import call_python
 from jittape.recording.machine_code.emit_operands import New
 
-__all__ = ["rows_of", "take_by_operator"]
+__all__ = ["define_setitem", "rows_of", "take_by_operator"]
+
+_NAMED = 2
+"""References to a tensor that the caller of ``x[key] = value`` has a name for: the name's and the call's."""
+
+
+def define_setitem(name: str, become: str, new: New, function: ir.Function) -> None:
+    """Emit ``__setitem__(self, key, value)`` of a class; its method `become` takes over the new value.
+
+    Python refuses writes that nobody could see: see `Tensor.__setitem__`.
+    """
+    code, kind = new(function), name.partition(".")[0]
+    own, arguments, count, names = function.args
+    python, raised = code.block("python"), code.block("raised")
+    code.require_same(python, (count, integer(2)), (names, integer(0)))
+    code.require(code.is_a(own, kind), python)
+    key, value = (code.read(arguments, i) for i in range(2))
+    if kind == "Tensor":
+        none = code.known("None")
+        code.require_same(python, (code.get(own, "Tensor._origin", python), none))
+        is_pending = code.same(code.get(own, "_buffer", python), none)
+        least = code.builder.select(is_pending, *(ir.Constant(I32, _NAMED + extra) for extra in (1, 0)))
+        references = code.get_unchecked(own, "references", I32)
+        code.require(code.builder.icmp_signed(">=", references, least), python)
+    for sequence in ("list", "tuple"):
+        code.require(code.builder.not_(code.is_a(value, sequence)), python)
+    updated = code.call_shared(
+        "jittape_setitem", lambda shared: _Setitem(new, shared).emit(), own, key, value
+    )
+    code.require(code.differ(updated, integer(0)), python)
+    memory = code.words(2)
+    code.write(memory, own)
+    code.write(memory, updated, 1)
+    done = code.call_object(code.known(become), memory, integer(2))
+    code.decref(updated)
+    code.require(code.differ(done, integer(0)), raised)
+    code.decref(done)
+    code.builder.ret(code.incref(code.known("None")))
+    code.begin(raised)
+    code.builder.ret(integer(0))
+    code.begin(python)
+    call_python(new, code, code.known(name), *function.args)
+
+
+class _Setitem(Getitem):
+    """The writer of ``setitem(x, key, value)``, which returns the new value of `x`, or 0 if Python has to record it."""
+
+    BODY = 4
+
+    def _begin_operands(self) -> None:
+        super()._begin_operands()
+        self._append(self.code.function.args[2])
 
 
 def take_by_operator(new: New, code: ObjectCode, *call: ir.Value) -> ir.Value:
