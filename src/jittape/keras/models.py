@@ -12,7 +12,6 @@ from jittape.keras.layers.layer import Layer
 from jittape.keras.layers.reshaping_layers import Input
 from jittape.keras.layers.sequential import Sequential as SequentialLayers
 from jittape.keras.layers.symbolic_outputs import Symbolic, leaves_of, mapped
-from jittape.keras.layers.wrapper_layers import unbuilt
 from jittape.keras.model import Model
 from jittape.keras.saving.object_configs import deserialize_keras_object, serialize_keras_object
 from jittape.keras.saving.registered_objects import OTHER_NAMES
@@ -174,6 +173,8 @@ def _new_inputs(symbols: list[Any], count: int) -> list[Input]:
 
 def _anew(layer: Any) -> Any:
     """Return a layer with the config of `layer`, or a copy without weights if there is no config."""
+    from jittape.keras.layers.wrapper_layers import unbuilt  # it imports recurrent layers
+
     if not isinstance(layer, Layer) or isinstance(layer, Operation):  # they have no configs
         return unbuilt(layer)
     try:

@@ -335,7 +335,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
 
 # ---- functions that are recorded as one call -------------------------------------------------------------------------
 
-_NO_CALL = (
+_NAMES_OF_NO_CALL = (
     "apply_along_axis apply_over_axes bincount can_cast choose common_type compress diag_indices_from "
     "diagflat digitize einsum_path extract geomspace histogram histogram2d histogram_bin_edges histogramdd "
     "intersect1d isin iscomplexobj isrealobj ix_ linalg.lstsq linspace logspace ndim "
@@ -343,6 +343,7 @@ _NO_CALL = (
     "result_type roots setdiff1d setxor1d shape size tril_indices_from trim_zeros "
     "triu_indices_from union1d unique unique_all unique_counts unique_inverse unique_values unpackbits unravel_index"
 )
+_NO_CALL = frozenset(map(numpy_function, _NAMES_OF_NO_CALL.split()))
 """Functions that read values, return no tensors, or move elements by index arrays as long as the operand."""
 _OF_TWO = (
     "append convolve correlate cross dot inner kron linalg.cross linalg.matmul linalg.outer linalg.solve "
@@ -391,5 +392,5 @@ ONE_CALLS |= {
         [None],
     )
     for function, found in FUNCTIONS.items()
-    if function not in frozenset(map(numpy_function, _NO_CALL.split()))
+    if function not in _NO_CALL
 }

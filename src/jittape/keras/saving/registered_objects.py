@@ -196,7 +196,9 @@ def import_builtins() -> None:
     """Import all of `jt.keras`: its modules enter their classes and functions here, and are imported when used."""
     keras = import_module("jittape.keras")
     for name in keras.__all__:
-        getattr(keras, name)
+        found = getattr(keras, name)
+        for inner in getattr(found, "__all__", ()):
+            getattr(found, inner)
 
 
 def found_builtin(module: str | None, name: str) -> Any:
