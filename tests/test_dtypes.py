@@ -58,7 +58,10 @@ def test_only_the_table_lists_dtypes():
     names = {dtype.name for dtype in SUPPORTED}
     found = []
     for path in SOURCE.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
+        text = path.read_text()
+        if sum(name in text for name in names) <= MOST_LISTED:
+            continue
+        for node in ast.walk(ast.parse(text)):
             if isinstance(node, (ast.Dict, ast.List, ast.Set, ast.Tuple)):
                 words = {n.value for n in ast.walk(node) if isinstance(n, ast.Constant)}
                 words |= {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
