@@ -12,6 +12,7 @@ import pytest
 
 import jittape as jt
 import jittape.numpy as jnp
+from jittape.numpy_api.one_call import ONE_CALLS
 from jittape.recording.trace import current_trace
 from test_native_recording import calls_of_python, machine_code
 
@@ -127,6 +128,25 @@ def test_known_paths_run_no_python(text: str, namespace: Any):
 
 OF_NUMPY = {"_arrays_for_stack_dispatcher", "iterable", "_block_dispatcher", "broadcast_arrays", "__new__"}
 """Functions of NumPy that its functions run before they ask the tensor."""
+
+
+@pytest.mark.parametrize(
+    ("text", "function"),
+    [
+        ("n.sum(x, axis=-2)", np.sum), ("n.stack([x, y, x, y])", np.stack), ("n.round(x, 7)", np.round),
+        ("n.einsum('ij,kj->ki', x, y)", np.einsum), ("n.concatenate((y, x), axis=-1)", np.concatenate),
+    ],
+)  # fmt: skip
+def test_paths_have_the_parameters_that_machine_code_compares_by_identity(text: str, function: Any):
+    call, names = compiled(text), tensors()
+    for _ in range(3):
+        current_trace().step()
+        kept = call(np, names)
+    node = current_trace().node
+    assert node.parent is not None
+    (key,) = [key for key, child in node.parent.children.items() if child is node]
+    assert key[1] is ONE_CALLS[function].last[0]
+    del kept
 
 
 def test_each_call_is_recorded_as_one():

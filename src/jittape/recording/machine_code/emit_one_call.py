@@ -177,6 +177,7 @@ class _OneCall:
         return code.read(found)
 
     def _new_parameters(self, length: ir.Value, count: ir.Value) -> ir.Value:
+        """Return the parameters that `STATICS` has; new ones are added, for Python to record this very object."""
         code = self.code
         number = code.attempt(self.refused, "PyLong_FromSsize_t", count)
         made = code.attempt(self.refused, "PyTuple_New", code.builder.add(length, integer(1)))
@@ -185,10 +186,13 @@ class _OneCall:
             code.fill(made, i, code.incref(part))
         code.fill(made, length, number)
         kept, found = code.call("PyDict_GetItemWithError", code.known("STATICS"), made), code.words(1)
-        code.write(found, made)
-        with code.builder.if_then(code.differ(kept, integer(0))):
-            code.write(found, code.incref(kept))
-            code.decref(made)
+        with code.builder.if_else(code.differ(kept, integer(0)), likely=True) as (known, unknown):
+            with known:
+                code.write(found, code.incref(kept))
+                code.decref(made)
+            with unknown:
+                code.write(found, made)
+                code.attempt(self.refused, "PyDict_SetItem", code.known("STATICS"), made, made)
         return code.read(found)
 
     def _drop_operands(self) -> None:
