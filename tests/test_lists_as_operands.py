@@ -117,3 +117,39 @@ def test_the_dtype_follows_the_settings():
                 )
     finally:
         jt.config.default_float = before
+
+
+VALUES: tuple[Any, ...] = (
+    *LISTS, 2.5, 7, -(2**31), 2**31, 2**70, True, 1j, float("inf"), 1e300, np.float64(2.5), np.ones((), np.int8), [],
+    "a", None, np.ones((2, 2), np.float32), [[1, 2], [3, 4]], np.array("a"), np.ma.array([1.0], mask=[True]),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("function", [jt.constant, jt.convert_to_tensor])
+def test_constants_are_those_of_python(function: Any):
+    def found(value: Any) -> Any:
+        return outcome(lambda x, value: function(value), None, value)
+
+    switch.use_python()
+    wanted = [found(value) for value in VALUES]
+    switch.use()
+    for _ in range(3):
+        for value, expected in zip(VALUES, wanted, strict=True):
+            one = found(value)
+            assert one[:2] == expected[:2], value
+            if len(one) == 3:
+                np.testing.assert_array_equal(one[2], expected[2])
+
+
+def test_constants_run_no_python_and_do_not_alias():
+    x, array = jt.constant(np.ones(2)), np.ones(3)
+    for value in (2.5, 3, [1.0, 2.0], (1, 2), array, x):
+        for function in (jt.constant, jt.convert_to_tensor):
+            assert not python_of(lambda function=function, value=value: function(value))
+    made = [jt.constant(float(i)) for i in range(100)]
+    constant = jt.constant(array)
+    array[0] = 7.0
+    assert [float(t) for t in made] == [float(i) for i in range(100)]
+    assert constant.tolist() == [1.0] * 3
+    assert jt.convert_to_tensor(x) is x
+    assert jt.constant(x) is not x

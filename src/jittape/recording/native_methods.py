@@ -175,6 +175,7 @@ _CALLS = {
     "unary": "emit_functions.define_unary",
     "binary": "emit_functions.define_binary",
     "function": "emit_functions.define_function",
+    "constant": "emit_functions.define_constant",
     "fact": "emit_functions.define_fact",
     "shape": "emit_functions.define_shape",
     "planned": "emit_planned.define_planned",

@@ -12,15 +12,19 @@ from llvmlite import ir
 from jittape.compile.llvm.ir_helpers import external, integer
 from jittape.native.built_in import PYTHON_CALL
 from jittape.native.object_code import I64, ObjectCode
+from jittape.recording.machine_code.emit_array_copies import operand_of
 from jittape.recording.machine_code.emit_facts import fact, shape_tensor
+from jittape.recording.machine_code.emit_lists import array_for_constant
 from jittape.recording.machine_code.emit_one_call import one_call
-from jittape.recording.machine_code.emit_operands import New
+from jittape.recording.machine_code.emit_operands import New, recorder
 from jittape.recording.machine_code.emit_protocols import record_ufunc
+from jittape.recording.machine_code.emit_recorder import record
 
 __all__ = [
     "call_of_function",
     "count_of",
     "define_binary",
+    "define_constant",
     "define_fact",
     "define_function",
     "define_shape",
@@ -82,6 +86,43 @@ def define_function(new: New, function: ir.Function) -> None:
     code.begin(operand)
     code.require(code.is_a(code.read(found), "Tensor"), python)
     return_or_run(code, one_call(new, code, call, arguments, count, integer(0), names), python)
+
+
+def define_constant(new: New, function: ir.Function) -> None:
+    """Emit the call of `jt.constant` or `convert_to_tensor` for a Tensor, an array, a number, or a list of numbers."""
+    code = new(function)
+    python = code.block("python")
+    code.require_same(python, (count_of(code), integer(1)), (function.args[3], integer(0)))
+    call = call_of_function(code, python), code.read(function.args[1])
+    tensor = code.call_shared("jittape_constant", lambda shared: _define_constant(new, shared), *call)
+    return_or_run(code, tensor, python)
+
+
+def _define_constant(new: New, function: ir.Function) -> None:
+    """Emit ``constant(body, value)``; a Tensor is returned itself if the body is None, else the op is recorded."""
+    code, (body, value) = new(function), function.args
+    python, drop, memory = code.block("python"), code.block("drop"), code.words(1)
+    trace = recorder(code, python)  # other recorders note which constants a function makes
+    code.write(memory, value)
+    with code.builder.if_then(code.is_a(value, "Tensor")):
+        with code.builder.if_then(code.same(body, code.known("None"))):
+            code.decref(trace)
+            code.builder.ret(code.incref(value))
+        copy = record(new, code, trace, body, memory, integer(1), code.known("empty"), integer(0))
+        code.decref(trace)
+        code.builder.ret(copy)
+    code.decref(trace)
+    array = array_for_constant(new, code, value)
+    code.require(code.is_a(array, "ndarray"), drop)
+    tensor = operand_of(new, code, array, drop)
+    code.decref(array)
+    code.builder.ret(tensor)
+    code.begin(drop)
+    code.decref(array)
+    code.builder.branch(python)
+    code.begin(python)
+    code.call("PyErr_Clear")
+    code.builder.ret(integer(0))
 
 
 def define_fact(new: New, function: ir.Function) -> None:

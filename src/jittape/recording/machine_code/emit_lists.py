@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from llvmlite import ir
 
 from jittape.compile.llvm.ir_helpers import integer
@@ -9,6 +11,7 @@ from jittape.native.object_code import DOUBLE, I32, ObjectCode
 from jittape.recording.machine_code.emit_operands import New
 from jittape.recording.machine_code.path_tables import (
     DOUBLES_KIND,
+    FLOATS_KIND,
     INTS_KIND,
     LONGS_KIND,
     MEET_DOUBLES,
@@ -16,7 +19,10 @@ from jittape.recording.machine_code.path_tables import (
     NUMBER_ARRAYS,
 )
 
-__all__ = ["array_for_operator", "array_for_ufunc"]
+__all__ = ["array_for_constant", "array_for_operator", "array_for_ufunc"]
+
+_NO_SHAPE = -1
+"""In place of the length of an array: that of a number."""
 
 
 def array_for_operator(
@@ -37,9 +43,40 @@ def array_for_ufunc(new: New, code: ObjectCode, value: ir.Value) -> ir.Value:
     return code.call_shared("jittape_wide_numbers", lambda function: _define(new, function), value)
 
 
+def array_for_constant(new: New, code: ObjectCode, value: ir.Value) -> ir.Value:
+    """Do the same for the argument of `jt.constant`, a number or several: floats of the default dtype, or int32."""
+    return code.call_shared("jittape_constants", lambda function: _define_constant(new(function)), value)
+
+
+def _define_constant(code: ObjectCode) -> None:
+    (value,) = code.function.args
+    other, sequence = code.block("other"), code.block("sequence")
+    is_float = code.is_a(value, "float")
+    code.require(code.builder.or_(is_float, code.is_a(value, "int")), sequence)
+    kind = code.builder.select(is_float, integer(FLOATS_KIND), integer(INTS_KIND))
+    _return_filled(code, lambda i: value, integer(_NO_SHAPE), kind, other)
+    code.begin(sequence)
+    _return_sequence(code, lambda: integer(FLOATS_KIND), INTS_KIND, other)
+    code.begin(other)
+    code.builder.ret(code.incref(value))
+
+
 def _define(new: New, function: ir.Function) -> None:
     code, (value, *call) = new(function), function.args
-    builder, other = code.builder, code.block("other")
+    other = code.block("other")
+    if call:
+        _return_sequence(code, lambda: _meets_doubles(code, call[0], call[1], other), INTS_KIND, other)
+    else:
+        _return_sequence(code, lambda: integer(DOUBLES_KIND), LONGS_KIND, other)
+    code.begin(other)
+    code.builder.ret(code.incref(value))
+
+
+def _return_sequence(
+    code: ObjectCode, kind_of_floats: Callable[[], ir.Value], kind_of_ints: int, other: ir.Block
+) -> None:
+    """Return the numbers of a list or tuple, the first argument, as an array; branch to `other` for anything else."""
+    value, builder = code.function.args[0], code.builder
     is_list, count, kind = code.is_a(value, "list"), code.words(1), code.words(1)
     code.require(builder.or_(is_list, code.is_a(value, "tuple")), other)
     with builder.if_else(is_list) as (of_list, of_tuple):
@@ -57,22 +94,33 @@ def _define(new: New, function: ir.Function) -> None:
         code.require_same(other, (code.type_of(item), code.type_of(first)))
     with builder.if_else(is_float) as (of_floats, of_ints):
         with of_floats:
-            code.write(kind, _meets_doubles(code, call[0], call[1], other) if call else integer(DOUBLES_KIND))
+            code.write(kind, kind_of_floats())
         with of_ints:
-            code.write(kind, integer(INTS_KIND if call else LONGS_KIND))
-    array, drop = _array(code, code.read(count), code.read(kind), other), code.block("drop")
+            code.write(kind, integer(kind_of_ints))
+    _return_filled(code, lambda i: _item(code, value, is_list, i), code.read(count), code.read(kind), other)
+
+
+def _return_filled(
+    code: ObjectCode,
+    item: Callable[[ir.Value], ir.Value],
+    length: ir.Value,
+    kind: ir.Value,
+    other: ir.Block,
+) -> None:
+    """Return an array of this `length`, or of no shape, with the items; branch to `other` if one does not fit."""
+    builder, stored, drop = code.builder, code.words(1), code.block("drop")
+    array = _array(code, length, kind, other)
     is_double = code.same(code.get_unchecked(array, "dtype"), code.known("dtype float64"))
-    code.write(kind, builder.select(is_double, integer(DOUBLES_KIND), code.read(kind)))
+    code.write(stored, builder.select(is_double, integer(DOUBLES_KIND), kind))
     data = code.get_unchecked(array, "data")
-    with code.each(code.read(count)) as i:
-        _store(code, _item(code, value, is_list, i), code.read(kind), data, i, drop)
+    count = builder.select(code.same(length, integer(_NO_SHAPE)), integer(1), length)
+    with code.each(count) as i:
+        _store(code, item(i), code.read(stored), data, i, drop)
     builder.ret(array)
     code.begin(drop)
     code.call("PyErr_Clear")
     code.decref(array)
     builder.branch(other)
-    code.begin(other)
-    builder.ret(code.incref(value))
 
 
 def _store(
@@ -140,7 +188,11 @@ def _array(code: ObjectCode, count: ir.Value, kind: ir.Value, failed: ir.Block) 
     other, found, unfit = code.block("other_length"), code.block("length"), code.block("unfit")
     code.write(last, code.call("PyList_GetItem", code.known("NUMBER_ARRAYS"), place))
     code.require(code.is_a(code.read(last), "ndarray"), other)
-    code.require_same(other, (code.read(code.get_unchecked(code.read(last), "shape")), count))
+    has_shape = code.differ(count, integer(_NO_SHAPE))
+    rank = code.get_unchecked(code.read(last), "ndim", I32)
+    code.require_same(other, (rank, builder.zext(has_shape, I32)))
+    with builder.if_then(has_shape):
+        code.require_same(other, (code.read(code.get_unchecked(code.read(last), "shape")), count))
     references = code.get_unchecked(code.read(last), "references", I32)
     code.require_same(other, (references, ir.Constant(I32, code.places["held"])))
     code.incref(code.read(last))

@@ -151,10 +151,9 @@ MEET_DOUBLES = tuple(sorted([dtype.name for dtype in DOUBLES | WIDE_INTS]))
 
 
 def new_numbers(count: int, kind: int) -> np.ndarray[Any, Any]:
-    """Return an array for `NUMBER_ARRAYS`."""
-    array = np.zeros(
-        count, (default_dtype(float), np.dtype(float), np.dtype(np.int32), np.dtype(np.int64))[kind]
-    )
+    """Return an array for `NUMBER_ARRAYS`: of no shape for a negative `count`."""
+    dtype = (default_dtype(float), np.dtype(float), np.dtype(np.int32), np.dtype(np.int64))[kind]
+    array = np.zeros(() if count < 0 else (count,), dtype)
     operand_of(array)  # adds the item of `ARRAY_AVALS`, without which machine code leaves arrays to Python
     return array
 

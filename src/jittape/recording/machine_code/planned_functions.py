@@ -10,6 +10,7 @@ import sys
 from types import FunctionType
 
 from jittape.native.switch import take_calls
+from jittape.primitives.identity import identity_op
 from jittape.recording.machine_code.path_tables import (
     ARRAYS,
     CREATION,
@@ -26,6 +27,7 @@ from jittape.recording.machine_code.path_tables import (
 __all__ = ["FUNCTIONS", "take_loaded_functions"]
 
 _SHAPE_ARRAYS = "jittape.primitives.shape.shape_arrays"
+_CONVERT = "jittape.recording.convert"
 
 FUNCTIONS: dict[str, dict[int, str]] = {
     "elementwise.arithmetic": {
@@ -279,6 +281,7 @@ FACTS_OF = {"shape": SHAPE, "rank": RANK, "size": SIZE}
 
 _waiting = {f"jittape.primitives.{module}": names for module, names in FUNCTIONS.items()}
 _waiting[_SHAPE_ARRAYS] = {STRUCTURE: " ".join(FACTS_OF)}
+_waiting[_CONVERT] = {STRUCTURE: "constant convert_to_tensor"}
 
 
 def take_loaded_functions() -> None:
@@ -299,6 +302,9 @@ def _take(function: object, module: str, kind: int) -> None:
     if module == _SHAPE_ARRAYS:
         FUNCTION_CALLS[function] = FACTS_OF[function.__name__]
         take_calls(function, "shape")
+    elif module == _CONVERT:
+        FUNCTION_CALLS[function] = identity_op if function.__name__ == "constant" else None
+        take_calls(function, "constant")
     else:
         FUNCTION_CALLS[function] = [None], kind
         take_calls(function, "planned")
