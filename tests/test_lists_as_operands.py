@@ -153,3 +153,13 @@ def test_constants_run_no_python_and_do_not_alias():
     assert constant.tolist() == [1.0] * 3
     assert jt.convert_to_tensor(x) is x
     assert jt.constant(x) is not x
+    array.flags.writeable = False
+    assert np.shares_memory(jt.convert_to_tensor(array).numpy(), array)
+    assert not np.shares_memory(jt.constant(array).numpy(), array)
+
+
+def test_an_array_of_tensors_on_a_known_path_runs_no_python():
+    x, y, v = jt.constant(2.0), jt.constant(3.0), jt.Variable(4.0)
+    for call in (lambda: jnp.array([x, y]), lambda: jnp.array((y, v, x)), lambda: jnp.array([x])):
+        assert not python_of(call)
+    assert jnp.array([x, y]).tolist() == [2.0, 3.0]

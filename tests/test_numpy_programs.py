@@ -48,3 +48,15 @@ def test_a_program_with_a_parameter_has_its_gradient(name: str):
     assert float(value) == pytest.approx(float(results(now)[0]), rel=1e-9)
     assert gradient == pytest.approx(float(slope), rel=1e-5, abs=1e-8)
     assert abs(gradient) > 1e-6
+
+
+def test_arrays_of_tensors_have_the_dtypes_of_numpy():
+    dtypes = ("bool", "int8", "uint64", "int64", "float32", "float64", "complex64")
+    values = [np.ones((), dtype) for dtype in dtypes] + [2, 2.5, True, 1j, 2**60, -1]
+    for one in values:
+        for other in values:
+            if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
+                both = [jt.constant(v) if isinstance(v, np.ndarray) else v for v in (one, other)]
+                for made in (jnp.array, jnp.asarray):
+                    compare(made(both), np.array([one, other]))
+                    compare(made((both, both)), np.array([[one, other]] * 2))

@@ -19,10 +19,11 @@ from jittape.core.config import config
 from jittape.core.program import Aval
 from jittape.value_classes import NamedTuple
 
-__all__ = ["CONTIGUOUS_AND_ALIGNED", "ObjectLayout", "object_layout", "slot_places"]
+__all__ = ["CONTIGUOUS_AND_ALIGNED", "WRITEABLE", "ObjectLayout", "object_layout", "slot_places"]
 
 CONTIGUOUS_AND_ALIGNED = 0x101
-"""NumPy's flags C_CONTIGUOUS and ALIGNED."""
+WRITEABLE = 0x400
+"""Flags of NumPy's arrays: C_CONTIGUOUS with ALIGNED, and WRITEABLE."""
 
 
 class ObjectLayout(NamedTuple):

@@ -7,11 +7,9 @@ from llvmlite import ir
 from jittape.compile.llvm.ir_helpers import external, integer
 from jittape.native.array_functions import ARRAY_VIEW
 from jittape.native.object_code import I32, I64, ObjectCode
+from jittape.native.object_layout import WRITEABLE
 
 __all__ = ["read_only_view"]
-
-_WRITEABLE = 0x400
-"""NumPy's flag."""
 
 
 def read_only_view(code: ObjectCode, buffer: ir.Value, failed: ir.Block) -> ir.Value:
@@ -27,7 +25,7 @@ def read_only_view(code: ObjectCode, buffer: ir.Value, failed: ir.Block) -> ir.V
     view = code.builder.call(new_view, (array, integer(0), integer(0)))
     code.require(code.differ(view, integer(0)), failed)
     flags = code.get_unchecked(view, "flags", I32)
-    read_only = code.builder.and_(flags, ir.Constant(I32, ~_WRITEABLE))
+    read_only = code.builder.and_(flags, ir.Constant(I32, ~WRITEABLE))
     code.store(read_only, view, code.places["flags"])
     base = code.get_unchecked(view, "array_base")
     code.init(view, "array_base", code.new_tuple(failed, base))

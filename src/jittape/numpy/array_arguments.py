@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from jittape.core.dtypes import as_dtype
+from jittape.core.dtypes import as_dtype, float64
 from jittape.core.traced_scalar import TracedScalar
 from jittape.core.user_calls import as_array, named, shown
 from jittape.primitives.elementwise.complex_numbers import cast
@@ -21,8 +21,21 @@ from jittape.recording.operators import Operators
 from jittape.recording.static_info import DEVICE
 from jittape.recording.tensor import Tensor, holds_tensors, leaves_of, tensor_of
 
-__all__ = ["as_operand", "as_result", "as_tensor", "check_device", "dtype_found", "fresh", "operands_of"]
+__all__ = [
+    "SEQUENCES",
+    "as_operand",
+    "as_result",
+    "as_tensor",
+    "check_device",
+    "dtype_found",
+    "fresh",
+    "joined_tensors",
+    "operands_of",
+]
 
+SEQUENCES = frozenset((list, tuple))
+_REAL = frozenset((int, float))
+_EXACT = 2**53
 _SCALARS = (int, float, complex)
 _RECORDED = (Operators, TracedScalar)
 
@@ -59,6 +72,21 @@ def as_tensor(value: Any, dtype: Any = None, argument: str = "a") -> Tensor:
     if wanted is not None and array.dtype != wanted:
         return fresh(_converted(value, array, wanted))
     return convert_to_tensor(array)
+
+
+def joined_tensors(values: Any) -> Any:
+    """Return a sequence of tensors, nested or not, as one tensor; None if it has numbers other than beside doubles."""
+    parts = [joined_tensors(x) if x.__class__ in SEQUENCES else x for x in values]
+    dtypes = [x._aval.dtype for x in parts if hasattr(x, "_aval")]
+    if len(dtypes) < len(parts):
+        numbers = [x for x in parts if not hasattr(x, "_aval")]
+        if (
+            not {*map(type, numbers)} <= _REAL
+            or {*dtypes} != {float64}
+            or not all([type(x) is float or -_EXACT <= x <= _EXACT for x in numbers])
+        ):
+            return None
+    return stack(parts) if parts else None
 
 
 def fresh(array: np.ndarray[Any, Any]) -> Tensor:

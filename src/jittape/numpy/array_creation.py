@@ -8,12 +8,22 @@ from typing import Any
 
 import numpy as np
 
+from jittape.core.buffers import LARGE
 from jittape.core.dtypes import as_dtype, float64
 from jittape.core.symbolic.extent_functions import index_of
 from jittape.core.symbolic.extents import Extent
 from jittape.core.user_calls import named, shown
 from jittape.numpy.argument_errors import UNNAMED, explaining, name_argument, signature_of
-from jittape.numpy.array_arguments import as_operand, as_result, as_tensor, check_device, dtype_found, fresh
+from jittape.numpy.array_arguments import (
+    SEQUENCES,
+    as_operand,
+    as_result,
+    as_tensor,
+    check_device,
+    dtype_found,
+    fresh,
+    joined_tensors,
+)
 from jittape.numpy_api.numpy_functions import FUNCTIONS
 from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.identity import identity
@@ -23,7 +33,7 @@ from jittape.recording.convert import constant
 from jittape.recording.operators import Operators
 from jittape.recording.tensor import Tensor, any_recorded, tensor_of
 
-__all__ = ["CREATION"]
+__all__ = ["CREATION", "PLANNED"]
 
 
 # ---- options ---------------------------------------------------------------------------------------------------------
@@ -52,12 +62,27 @@ def array(
     like: Any = None,
 ) -> Tensor:
     """Return a tensor of the elements of nested sequences, an array or a tensor; see `numpy.array`."""
-    if object.__class__ is Tensor and dtype is None and copy is True and order == "K":
-        tensor = identity(object)
-    else:
-        tensor = asarray(object, dtype, order, copy=copy)
+    if dtype is None and copy is True and order == "K" and ndmin == 0:
+        if hasattr(object, "_aval"):
+            return identity(object)
+        if (made := _made_of_plain(object)) is not None:
+            return made
+    tensor = asarray(object, dtype, order, copy=copy)
     missing = operator.index(ndmin) - len(tensor.shape)
     return tensor if missing <= 0 else reshape(tensor, (*(1,) * missing, *tensor.shape))
+
+
+def _made_of_plain(value: Any) -> Any:
+    """Return an array, a float, or a sequence of floats or of tensors as a tensor; None for anything else.
+
+    ``array([x, y])`` takes 0.2 µs on a known path, and ``array([1.0, 2.0])`` 1.0, instead of 4.9 and 2.9.
+    """
+    kind = value.__class__
+    if kind is np.ndarray:
+        return constant(value)
+    if kind is float or (kind in SEQUENCES and {*map(type, value)} == {float}):
+        return constant(np.array(value))
+    return joined_tensors(value) if kind in SEQUENCES else None
 
 
 def asarray(
@@ -146,6 +171,9 @@ def _filled(name: str) -> Callable[..., Tensor]:
     def filled(
         shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None
     ) -> Tensor:
+        if dtype is None and order == "C" and device is None and _is_plain(shape):
+            array = create(shape)
+            return constant(array) if array.nbytes < LARGE else tensor_of(array)
         check_device(device)
         _check_order(order)
         wanted = float64 if dtype is None else as_dtype(dtype)
@@ -302,3 +330,6 @@ CREATION: dict[str, Callable[..., Any]] = {
     **{name: _on_numbers(name) for name in _ON_NUMBERS.split()},
 }
 """Functions of the namespace that create tensors."""
+
+PLANNED = (array,)
+"""Those whose calls with tensors machine code records."""

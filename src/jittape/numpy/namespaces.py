@@ -8,8 +8,10 @@ from importlib import import_module
 from types import FunctionType
 from typing import Any
 
+from jittape.numpy.array_creation import PLANNED
 from jittape.numpy.missing_names import explanation
 from jittape.numpy.recorded_functions import described, is_recorded, recorded
+from jittape.recording.machine_code.known_paths import take_planned
 
 __all__ = ["MODULES", "names_of", "namespace"]
 
@@ -48,7 +50,10 @@ def namespace(
         elif name in own:
             found = own[name]
             if isinstance(found, FunctionType) and found.__module__ != module and hasattr(source, name):
+                planned = found in PLANNED
                 found = _named_copy(found, getattr(source, name), module, name)
+                if planned:
+                    take_planned(found)
         elif not name.startswith("_") and is_recorded(getattr(source, name, None)):
             found = recorded(getattr(source, name), module, name)
         else:

@@ -12,6 +12,7 @@ from llvmlite import ir
 from jittape.compile.llvm.ir_helpers import external, integer
 from jittape.native.built_in import PYTHON_CALL
 from jittape.native.object_code import I64, ObjectCode
+from jittape.native.object_layout import WRITEABLE
 from jittape.recording.machine_code.emit_array_copies import operand_of
 from jittape.recording.machine_code.emit_facts import fact, shape_tensor
 from jittape.recording.machine_code.emit_lists import array_for_constant
@@ -112,6 +113,10 @@ def _define_constant(new: New, function: ir.Function) -> None:
         code.decref(trace)
         code.builder.ret(copy)
     code.decref(trace)
+    shares = code.builder.and_(code.is_a(value, "ndarray"), code.same(body, code.known("None")))
+    with code.builder.if_then(shares, likely=False):  # memory that is read-only
+        flags = code.builder.and_(code.get_unchecked(value, "flags"), integer(WRITEABLE))
+        code.require(code.differ(flags, integer(0)), python)
     array = array_for_constant(new, code, value)
     code.require(code.is_a(array, "ndarray"), drop)
     tensor = operand_of(new, code, array, drop)
