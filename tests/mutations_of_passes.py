@@ -27,6 +27,12 @@ PASSES = (
         "negation dropped where a sum moves before a product", "tests/test_schedule.py tests/test_random_programs.py",
     ),
     Mutation(
+        "symmetric sums", "compile/rewrite/symmetric_sums.py",
+        "change = 1 if weights[0] == weights[1] else -1",
+        "change = 1",
+        "a sum of differences over one axis has the sign of that over the other", "tests/test_symmetric_sums.py",
+    ),
+    Mutation(
         "Cholesky cotangents", "compile/rewrite/cholesky_cotangents.py",
         "waiting += [(weight * factor, operand) for factor, operand in pairs]",
         "waiting += [(weight, operand) for factor, operand in pairs]",

@@ -214,6 +214,12 @@ def test_multiplications(primitive: Primitive) -> None:
     np.testing.assert_array_equal(primitive.impl(A, B), A * B)
 
 
+@pytest.mark.parametrize("primitive", having("is_even"))
+def test_even_functions(primitive: Primitive) -> None:
+    np.testing.assert_array_equal(primitive.impl(-A), primitive.impl(A))
+    assert isinstance(primitive.lowering, Map)
+
+
 @pytest.mark.parametrize("primitive", having("is_equality"))
 def test_equalities(primitive: Primitive) -> None:
     np.testing.assert_array_equal(primitive.impl(A, B), A == B)

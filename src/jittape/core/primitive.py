@@ -121,6 +121,8 @@ class Primitive:
         For a weighted sum of the operands, element by element: the weight of each operand, ``(1, -1)`` for `subtract`.
     is_multiplication : bool
         The result is the product of two operands, element by element.
+    is_even : bool
+        A function of one operand that is the same for its negative.
     is_equality : bool
         The result is true where the elements of two operands are equal.
     is_identity : bool
@@ -161,6 +163,7 @@ class Primitive:
     any_dtype: bool = False
     weights: tuple[float, ...] = ()
     is_multiplication: bool = False
+    is_even: bool = False
     is_equality: bool = False
     is_identity: bool = False
     is_cast: bool = False

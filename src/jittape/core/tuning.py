@@ -180,6 +180,8 @@ class Tuning:
 
     overlap_check_elements: int = 1 << 18
     """Maximum elements that are compared to find out whether terms overlap; more are assumed to overlap."""
+    symmetry_depth: int = 64
+    """Maximum ops, one after another, through which an array is proved symmetric."""
     diagonal_terms_limit: int = 32
     """Maximum terms of a sum of diagonals; a stack of more terms is computed as a whole."""
     selected_diagonals_limit: int = 2

@@ -24,6 +24,7 @@ from jittape.compile.rewrite.program_editor import separate_outputs
 from jittape.compile.rewrite.reads_first import reads_first
 from jittape.compile.rewrite.scatter_parts import scatter_parts
 from jittape.compile.rewrite.sum_before_product import sum_before_product
+from jittape.compile.rewrite.symmetric_sums import symmetric_sums
 from jittape.compile.rewrite.views_in_loops import views_in_loops
 from jittape.compile.schedule.accumulate_in_gemm import accumulate_in_gemm
 from jittape.compile.schedule.lower_steps import lower_to_steps, release_stacks
@@ -136,6 +137,7 @@ PASSES: tuple[Pass, ...] = (
     # After the diagonals, which are sums of parts too.
     _rewrite("join parts", join_parts),
     _rewrite("sum before product", sum_before_product),
+    _rewrite("symmetric sums", symmetric_sums),
     _rewrite("transpose layouts", transpose_layouts),
     # The last of the rewrites that may merge ops: it makes copies that they would merge.
     Pass("separate outputs", _separate_outputs, _check_program),

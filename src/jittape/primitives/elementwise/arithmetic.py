@@ -311,6 +311,7 @@ square_op = Primitive(
     vjp=(lambda g, out, x: zero_dominant_multiply(g, multiply(2, x)),),
     lowering=Map(lambda m, x: m.square(x)),
     promote_args=one,
+    is_even=True,
 )
 
 

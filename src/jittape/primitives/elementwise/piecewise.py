@@ -56,6 +56,7 @@ absolute_op = Primitive(
     vjp=(_absolute_vjp,),
     lowering=Map(lambda m, x: m.absolute(x)),
     promote_args=one,
+    is_even=True,
 )
 
 
