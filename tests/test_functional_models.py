@@ -207,3 +207,55 @@ def test_the_length_of_the_batch_is_shown():
     assert keras.Input((3,), batch_size=4).shape == (4, 3)
     assert keras.models.clone_model(model).input_shape == (16, 3, 2)
     assert model(np.ones((5, 3, 2), "float32")).shape == (5, 2)  # as in TensorFlow
+
+
+class Positions(layers.Layer):
+    """Adds rows of a table of positions, which is looked up, or whose first rows are taken."""
+
+    def __init__(self, rows, is_looked_up):
+        super().__init__()
+        self.table = layers.Embedding(rows, 3)
+        self.is_looked_up = is_looked_up
+
+    def call(self, inputs):
+        steps = jt.shape(inputs)[1]
+        if self.is_looked_up:
+            return inputs + self.table(jt.range(steps))
+        return inputs + self.table.embeddings[:steps]
+
+
+@pytest.mark.parametrize("is_looked_up", [True, False])
+@pytest.mark.parametrize("rows", [6, 50, 100])
+def test_a_table_of_positions_may_be_shorter_than_the_examples_of_open_lengths(rows, is_looked_up):
+    tokens = keras.Input((None,), dtype="int32")
+    embedded = layers.Embedding(9, 3, mask_zero=True)(tokens)
+    positions = Positions(rows, is_looked_up)
+    placed = positions(embedded)
+    joined = layers.Concatenate()([placed, embedded])  # its first input has only the shorter examples
+    model = keras.Model(tokens, [placed, layers.LSTM(2)(joined)])
+    assert [x.shape for x in (placed, joined, *model.outputs)] == [
+        (None, None, 3), (None, None, 6), (None, None, 3), (None, 2),
+    ]  # fmt: skip
+    weights = model.get_weights()  # runs what is recorded
+    for length in (3, 6):
+        given = np.arange(1, length + 1)[None] % 9
+        expected = weights[0][given] + positions.table.embeddings.numpy()[:length]
+        np.testing.assert_allclose(model(given)[0].numpy(), expected, rtol=1e-6)
+    if is_looked_up:
+        with pytest.raises(ValueError, match="index"):
+            model(np.ones((1, rows + 1), "int32"))[0].numpy()
+    else:
+        with pytest.raises(ValueError, match=r"do not broadcast"):
+            model(np.ones((1, rows + 1), "int32"))
+
+
+def test_the_error_of_the_longer_examples_is_raised_if_no_length_fits():
+    with pytest.raises(ValueError, match=r"\(1, 64, 3\) and \(1, 5, 3\) do not broadcast"):
+        layers.Lambda(lambda x: x + jt.zeros((1, 5, 3)))(keras.Input((None, 3)))
+
+
+def test_shapes_that_a_layer_returns_are_read_by_the_next():
+    x = keras.Input((None, 2))
+    length = layers.Lambda(lambda x: jt.shape(x)[1:2])(x)
+    ones = layers.Lambda(lambda n: jt.ones((1, int(n[0]))))(length)
+    assert ones.shape == (None, None)

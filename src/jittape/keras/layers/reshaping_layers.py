@@ -12,10 +12,10 @@ from jittape.core.user_calls import as_int
 from jittape.keras.activations import activation_of, linear
 from jittape.keras.layers.data_formats import format_name, format_of
 from jittape.keras.layers.layer import Layer
-from jittape.keras.layers.symbolic_outputs import OPEN_LENGTHS, AttributeOfGraph, Symbolic
+from jittape.keras.layers.symbolic_outputs import AttributeOfGraph, Symbolic, zeros_of
 from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.reduce.reductions import reduce_any
-from jittape.primitives.shape.creation import ones, zeros
+from jittape.primitives.shape.creation import ones
 from jittape.primitives.shape.joining import concat
 from jittape.primitives.shape.reshaping import broadcast_to, expand_dims, hashable, reshape, transpose
 from jittape.recording.tensor import Tensor
@@ -124,13 +124,9 @@ class Input(Symbolic, Layer):
         """The symbolic input itself."""
         return self
 
-    @property
-    def examples(self) -> tuple[Tensor, ...]:
-        """Zeros of the shape of one input, with two lengths for open extents."""
-        first, second = [
-            zeros((1, *[n if m is None else m for m in self.extents]), self.dtype) for n in OPEN_LENGTHS
-        ]
-        return (first, second if None in self.extents else first)
+    def examples_of(self, pair: int) -> Any:
+        """Return zeros of the shape of one input, with two lengths for open extents."""
+        return zeros_of(self.extents, self.dtype, pair)
 
     def call(self, inputs: Any) -> Any:
         """Return `inputs` after a check of their shape."""

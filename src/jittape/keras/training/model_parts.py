@@ -39,7 +39,7 @@ def _zeros(shape: Any, dtype: Any) -> Any:
         return {name: _zeros(part, dtype) for name, part in shape.items()}
     if any(isinstance(part, (list, tuple)) for part in shape):
         return [_zeros(part, dtype) for part in shape]
-    first, *others = [OPEN_LENGTHS[0] if n is None else n for n in shape]
+    first, *others = [OPEN_LENGTHS[0][0] if n is None else n for n in shape]
     return zeros([1 if shape[0] is None else first, *others], dtype)
 
 
