@@ -66,6 +66,16 @@ def test_what_is_named_instead_exists(entry):
         ("reduce_summ", "jittape has no 'reduce_summ'; did you mean jt.reduce_sum?"),
         ("linalg.sovle", "jittape.linalg has no 'sovle'; did you mean jt.linalg.solve?"),
         ("keras.layers.Densse", "jittape.keras.layers has no 'Densse'; did you mean jt.keras.layers.Dense?"),
+        (
+            "keras.layers.ConvLSTM2D",
+            "jittape.keras.layers has no 'ConvLSTM2D': this layer is missing; use jt.keras.layers.Layer with",
+        ),
+        ("keras.models.load_model", "jittape.keras.models has no 'load_model': models are not stored as one"),
+        (
+            "keras.backend.set_floatx",
+            "jittape.keras.backend has no 'set_floatx'; use jt.config.default_float",
+        ),
+        ("keras.backend.mean", "jittape.keras.backend has no 'mean'; use jt.reduce_mean"),
         ("xyzzy", "jittape has no 'xyzzy'"),
         ("_private", "jittape has no '_private'"),
         (

@@ -111,7 +111,7 @@ _LAYER = {
     "add_variable": "use add_weight(...)",
     "autocast dtype_policy": "a layer computes in the dtype of its weights; use dtype=, or jt.cast",
     "call_signature_parameters": "use inspect.signature(layer.call)",
-    "compute_output_shape compute_output_spec symbolic_call": "call the layer, as in layer(jt.zeros(shape)).shape",
+    "compute_output_spec symbolic_call": "use compute_output_shape(shape), or call the layer with a jt.keras.Input",
     "input_dtype path": "tensors have the dtype; weights have names",
     "input_spec": "a layer checks its inputs in call, for example by jt.ensure_shape",
     "metrics metrics_variables": "jt.keras.Model has them; in a layer, keep metrics in attributes",

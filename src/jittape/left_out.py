@@ -210,7 +210,14 @@ LEFT_OUT = (
         "model.summary(), or jt.plot for pictures of programs",
     ),
     LeftOut("keras.ops", "operations have one name", "jt, jt.math, jt.nn and jt.numpy"),
+    LeftOut("keras.utils.Sequence keras.utils.PyDataset", "data have one form", "jt.data.Dataset.from_generator"),
+    LeftOut("keras.utils.Progbar", "loops of one's own have another bar", "jt.progress"),
     LeftOut("keras.utils.*", "this tool is missing", "NumPy"),
+    LeftOut(
+        "keras.mixed_precision keras.dtype_policies",
+        "layers compute in the dtype of their weights",
+        "dtype='float16' of layers, and loss_scale_factor of jt.keras.optimizers.Optimizer",
+    ),
     LeftOut(
         "keras.*",
         "jt.keras has only what custom training loops use",
@@ -246,6 +253,9 @@ _FOREIGN = {
     "contrib layers": "jt.keras.layers and jt.nn",
     "mul sub div neg": "jt.multiply, jt.subtract, jt.divide and jt.negative",
     "mean reduce_avg": "jt.reduce_mean",
+    "keras.backend.set_floatx keras.config.set_floatx": "jt.config.default_float = 'float64'",
+    "keras.backend.set_value": "the method assign of a jt.Variable",
+    "keras.backend.get_value": "the method numpy of a tensor",
 }
 """Names of PyTorch, JAX and TensorFlow 1 below ``jittape``, and what to use instead."""
 
@@ -275,13 +285,15 @@ def explanation(package: str, name: str) -> str:
     if places:
         return f"{start}; use {_named(places[0], name)}"
     path = f"{inner}.{name}".lstrip(".")
-    foreign = next((instead for names, instead in _FOREIGN.items() if path in names.split()), None)
+    keys = {path, path.removeprefix("keras.backend.")}
+    foreign = next((instead for names, instead in _FOREIGN.items() if keys & set(names.split())), None)
     if foreign is not None:
         return f"{start}; use {foreign}"
     entry = left_out(path) or left_out(f"keras.{path}")  # jt.keras.optimizers is jt.optimizers
     if entry is not None and entry.names == "keras.*" and not path.startswith("keras."):
         entry = _OF_SCIPY if path.startswith("scipy.") else None
-    near = difflib.get_close_matches(name, dir(_module(inner)), 1, 0.7)
+    likeness = 0.7 if entry is None else 0.87  # ConvLSTM2D is no misspelled Conv2D
+    near = difflib.get_close_matches(name, dir(_module(inner)), 1, likeness)
     if near and (entry is None or path not in entry.names.split()):
         return f"{start}; did you mean {_named(inner, near[0])}?"
     return start if entry is None else f"{start}: {entry.reason}{entry.instead and f'; use {entry.instead}'}"
