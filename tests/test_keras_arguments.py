@@ -280,3 +280,52 @@ def test_steps_of_a_cell_of_ones_own():
 def test_bad_input(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def test_cells_have_the_sizes_and_states_of_keras():
+    x = np.ones((2, 4), "float32")
+    for kind, size in ((layers.GRUCell, 3), (layers.SimpleRNNCell, 3), (layers.LSTMCell, [3, 3])):
+        cell = kind(3)
+        assert (cell.state_size, cell.output_size) == (size, 3)
+        states = cell.get_initial_state(batch_size=2)
+        output, following = cell(x, states)
+        assert (len(states), type(following)) == (len(following), list)
+        if size == 3:  # one tensor in, one tensor out
+            alone = cell(x, states[0])[1]
+            np.testing.assert_array_equal(alone.numpy(), output.numpy())
+        assert layers.RNN([cell, kind(2)])(np.ones((2, 5, 4), "float32")).shape == (2, 2)
+
+
+def test_batches_are_packed_and_unpacked():
+    unpack, pack = keras.utils.unpack_x_y_sample_weight, keras.utils.pack_x_y_sample_weight
+    assert [unpack(data) for data in (1, (1,), (1, 2), [1, 2, 3])] == [
+        (1, None, None), (1, None, None), (1, 2, None), (1, 2, 3),
+    ]  # fmt: skip
+    assert [pack(1), pack([1]), pack((1, 2)), pack(1, 2), pack(1, 2, 3), pack(1, None, 3)] == [
+        1, ([1],), ((1, 2),), (1, 2), (1, 2, 3), 1,
+    ]  # fmt: skip
+    with pytest.raises(ValueError, match="got 4 parts"):
+        unpack((1, 2, 3, 4))
+
+
+def test_the_output_shape_of_einsum_dense_has_an_extent_for_each_label():
+    with pytest.raises(
+        ValueError, match=r"output_shape \(3, 4\) must have one extent for each of the labels 'd'"
+    ):
+        layers.EinsumDense("...c,cd->...d", (3, 4))(np.ones((1, 3, 2), "float32"))
+    assert layers.EinsumDense("...c,cd->...d", (4,))(np.ones((1, 3, 2), "float32")).shape == (1, 3, 4)
+
+
+def test_build_creates_the_weights_of_layers_within_layers():
+    for layer, shapes, count in (
+        (layers.TimeDistributed(layers.Dense(2)), [(None, 3, 4)], 2),
+        (layers.TimeDistributed(keras.Sequential([layers.Conv1D(2, 2)])), [(None, 3, 5, 4)], 2),
+        (layers.MultiHeadAttention(2, 3), [(None, 3, 4), (None, 5, 6)], 8),
+        (layers.Bidirectional(layers.GRU(2)), [(None, 3, 4)], 6),
+    ):
+        layer.build(*shapes)
+        assert (layer.built, len(layer.weights)) == (True, count)
+        before = layer.get_weights()
+        layer(*[np.ones((2, *shape[1:]), "float32") for shape in shapes])
+        for old, new in zip(before, layer.get_weights(), strict=True):
+            np.testing.assert_array_equal(old, new)

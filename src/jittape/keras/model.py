@@ -28,7 +28,7 @@ from jittape.keras.training.training_data import (
     some_batches,
     split_rows,
     training_batches,
-    unpacked,
+    unpack_x_y_sample_weight,
     validation_of,
 )
 from jittape.primitives.elementwise.arithmetic import add, multiply
@@ -208,7 +208,7 @@ class Model(ModelParts, SingleBatches, Layer):
         dict
             Losses and metrics by name.
         """
-        x, y, weight = unpacked(data)
+        x, y, weight = unpack_x_y_sample_weight(data)
         with GradientTape() as tape:
             y_pred = self(x, training=True)
             loss = self._loss_of(x, y, y_pred, weight, True)
@@ -221,14 +221,14 @@ class Model(ModelParts, SingleBatches, Layer):
 
     def test_step(self, data: Any) -> dict[str, Any]:
         """Evaluate a batch; override it for another evaluation. Arguments and result as for `train_step`."""
-        x, y, weight = unpacked(data)
+        x, y, weight = unpack_x_y_sample_weight(data)
         y_pred = self(x, training=False)
         self._metrics.mean.update_state(self._loss_of(x, y, y_pred, weight, False), batch_size_of(x))
         return self.compute_metrics(x, y, y_pred, sample_weight=weight)
 
     def predict_step(self, data: Any) -> Any:
         """Return the predictions for a batch."""
-        return self(unpacked(data)[0], training=False)
+        return self(unpack_x_y_sample_weight(data)[0], training=False)
 
     def _step(self, name: str) -> Callable[..., Any]:
         """Return a step as a compiled function."""
@@ -239,7 +239,7 @@ class Model(ModelParts, SingleBatches, Layer):
 
     def _begin(self, data: Any) -> None:
         """Build the model with the first batch, and choose the accuracy that fits."""
-        x, y, _ = unpacked(data)
+        x, y, _ = unpack_x_y_sample_weight(data)
         is_ready = self.built and self.variables and not self._metrics.is_open
         if is_ready or type(self).train_step is not Model.train_step:
             return  # a step of the user's may call the model with other inputs, or never

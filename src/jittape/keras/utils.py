@@ -19,6 +19,8 @@ from jittape.keras.saving import register_keras_serializable as register_keras_s
 from jittape.keras.saving import serialize_keras_object as serialize_keras_object
 from jittape.keras.sequence_data import pad_sequences as pad_sequences
 from jittape.keras.sequence_data import timeseries_dataset_from_array as timeseries_dataset_from_array
+from jittape.keras.training.training_data import pack_x_y_sample_weight as pack_x_y_sample_weight
+from jittape.keras.training.training_data import unpack_x_y_sample_weight as unpack_x_y_sample_weight
 from jittape.lazy_names import lazily
 from jittape.primitives.broadcast import normalized_axes
 from jittape.random import source
@@ -32,12 +34,14 @@ __all__ = [
     "get_registered_name",
     "get_registered_object",
     "normalize",
+    "pack_x_y_sample_weight",
     "pad_sequences",
     "register_keras_serializable",
     "serialize_keras_object",
     "set_random_seed",
     "timeseries_dataset_from_array",
     "to_categorical",
+    "unpack_x_y_sample_weight",
 ]
 
 

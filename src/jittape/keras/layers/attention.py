@@ -270,12 +270,15 @@ class MultiHeadAttention(Layer):
         self._bias = weight_options(bias_initializer, bias_regularizer, bias_constraint)
         self.projections: dict[str, tuple[Variable, Variable | None]] = {}
 
-    def _build_for(self, query: Any, value: Any, key: Any) -> None:
-        heads, size = self.num_heads, self.output_size or query.shape[-1]
+    def build(self, query_shape: Any, value_shape: Any = None, key_shape: Any = None) -> None:
+        """Create the weights for queries, values and keys of these shapes; without `value_shape`, the call does it."""
+        if value_shape is None or self.projections:
+            return
+        heads, size = self.num_heads, self.output_size or query_shape[-1]
         shapes = {
-            "query": (query.shape[-1], heads, self.key_dim),
-            "key": (key.shape[-1], heads, self.key_dim),
-            "value": (value.shape[-1], heads, self.value_dim),
+            "query": (query_shape[-1], heads, self.key_dim),
+            "key": ((key_shape or value_shape)[-1], heads, self.key_dim),
+            "value": (value_shape[-1], heads, self.value_dim),
             "output": (heads, self.value_dim, size),
         }
         for name, shape in shapes.items():
@@ -359,7 +362,7 @@ class MultiHeadAttention(Layer):
     ) -> tuple[Any, Any]:
         """Return the results and the weights for inputs of shape (batch, length, features); see `_weights`."""
         if not self.projections:
-            self._build_for(query, value, key)
+            self.build(query.shape, value.shape, key.shape)
         queries = multiply(self._project("query", query), 1.0 / math.sqrt(self.key_dim))
         scores = einsum("bqhd,bkhd->bhqk", queries, self._project("key", key))
         weights = _weights(scores, mask, is_causal, has_zeros)

@@ -196,6 +196,11 @@ class EinsumDense(Layer):
         given, of_kernel, result = self._labels
         extents = self._along(given, tuple(input_shape))
         batch = () if result.startswith(".") else (extents.get(result[0]),)
+        if result.startswith(".") and len(self.output_extents) > len(result.strip(".")):
+            raise ShapeError(
+                f"[EinsumDense] {self.equation!r}: output_shape {self.output_extents} must have one extent for each "
+                f"of the labels {result.strip('.')!r} after the ellipsis"
+            )
         for label, n in self._along(result, (*batch, *self.output_extents)).items():
             if n is not None and extents.get(label) not in (None, n):
                 raise ShapeError(

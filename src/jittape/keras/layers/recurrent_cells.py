@@ -80,13 +80,18 @@ class RecurrentCell(Layer):
         self._bias = weight_options(bias_initializer, bias_regularizer, bias_constraint)
 
     @property
-    def state_size(self) -> tuple[int, ...]:
-        """Length of each state."""
-        return (self.units,) * self.states
+    def state_size(self) -> int | list[int]:
+        """Length of the state, or of each state."""
+        return self.units if self.states == 1 else [self.units] * self.states
+
+    @property
+    def output_size(self) -> int:
+        """Length of the output."""
+        return self.units
 
     def get_initial_state(self, batch_size: int) -> list[Any]:
         """Return states of zeros for a batch, in the dtype of the cell."""
-        return [zeros([batch_size, size], self.dtype) for size in self.state_size]
+        return [zeros([batch_size, self.units], self.dtype) for _ in range(self.states)]
 
     def build(self, input_shape: Any) -> None:
         """Create the weights for inputs of this shape."""
@@ -109,8 +114,12 @@ class RecurrentCell(Layer):
         raise NotImplementedError(f"{type(self).__name__} must define step(projected, states)")
 
     def call(self, inputs: Any, states: Any, training: bool | None = None) -> tuple[Any, Any]:
-        """Return the output and the next states of one step; in training, with dropout by masks of this call."""
-        given = tuple(states) if isinstance(states, (list, tuple)) else (states,)
+        """Return the output and the next states of one step; in training, with dropout by masks of this call.
+
+        Next states are a list if `states` is a list or tuple, and one tensor if it is one.
+        """
+        is_list = isinstance(states, (list, tuple))
+        given = tuple(states) if is_list else (states,)
         if len(given) != self.states:
             raise ValueError(f"layer {self.name!r} takes {self.states} states, got {len(given)}")
         if training and self.dropout:
@@ -118,7 +127,7 @@ class RecurrentCell(Layer):
         if training and self.recurrent_dropout:
             given = (drop(self.seed_generator, self._as_input(given[0]), self.recurrent_dropout), *given[1:])
         following = self.step(self.project(inputs), given)
-        return following[0], list(following)
+        return following[0], list(following) if is_list else following[0]
 
 
 class SimpleRNNCell(RecurrentCell):

@@ -183,6 +183,11 @@ class TimeDistributed(Layer):
             raise TypeError(f"[TimeDistributed] layer must be a layer such as Dense(3), got {layer!r}")
         self.layer = layer
 
+    def build(self, input_shape: Any) -> None:
+        """Build the layer for one step of inputs of this shape."""
+        if not self.layer.built and len(input_shape) > 2:
+            self.layer.build((input_shape[0], *input_shape[2:]))
+
     def call(self, inputs: Any, training: bool | None = None, mask: Any = None) -> Any:
         """Return the results of the steps, in their order."""
         if len(inputs.shape) < 3:

@@ -22,18 +22,35 @@ __all__ = [
     "count_of",
     "joined",
     "one_batch",
+    "pack_x_y_sample_weight",
     "some_batches",
     "split_rows",
     "training_batches",
-    "unpacked",
+    "unpack_x_y_sample_weight",
     "validation_of",
     "with_class_weights",
 ]
 
 
-def unpacked(data: Any) -> tuple[Any, Any, Any]:
-    """Return inputs, true values and weights; None for those that are not given."""
-    if not isinstance(data, tuple):
+def unpack_x_y_sample_weight(data: Any) -> tuple[Any, Any, Any]:
+    """Return inputs, true values and weights of a batch, with None for those that it lacks.
+
+    Parameters
+    ----------
+    data : x, (x,), (x, y) or (x, y, sample_weight)
+        What `train_step` is called with.
+
+    Raises
+    ------
+    ValueError
+        If there are more parts.
+
+    Examples
+    --------
+    >>> jt.keras.utils.unpack_x_y_sample_weight((1.0, 2.0))
+    (1.0, 2.0, None)
+    """
+    if not isinstance(data, (tuple, list)):
         return data, None, None
     if not 1 <= len(data) <= 3:
         raise ValueError(f"a batch must be (x,), (x, y) or (x, y, sample_weight), got {len(data)} parts")
@@ -41,12 +58,21 @@ def unpacked(data: Any) -> tuple[Any, Any, Any]:
     return x, y, weight
 
 
-def _packed(parts: tuple[Any, Any, Any]) -> Any:
-    """Return a batch or rows as steps get them from `fit`: inputs without true values are no tuple, as in Keras."""
-    x, y, weight = parts
+def pack_x_y_sample_weight(x: Any, y: Any = None, sample_weight: Any = None) -> Any:
+    """Return a batch as steps get it from `fit`: inputs without true values are no tuple.
+
+    Parameters
+    ----------
+    x, y, sample_weight : tensors or nested structures of tensors
+
+    Examples
+    --------
+    >>> jt.keras.utils.pack_x_y_sample_weight(1.0), jt.keras.utils.pack_x_y_sample_weight(1.0, 2.0)
+    (1.0, (1.0, 2.0))
+    """
     if y is None:
-        return (x,) if isinstance(x, tuple) else x
-    return (x, y) if weight is None else parts
+        return (x,) if isinstance(x, (tuple, list)) else x
+    return (x, y) if sample_weight is None else (x, y, sample_weight)
 
 
 def _require_equal_rows(method: str, data: tuple[Any, Any, Any]) -> None:
@@ -63,7 +89,7 @@ def _require_equal_rows(method: str, data: tuple[Any, Any, Any]) -> None:
 
 def _rows_of(method: str, data: tuple[Any, Any, Any]) -> Dataset:
     try:
-        return Dataset.from_tensor_slices(_packed(data))
+        return Dataset.from_tensor_slices(pack_x_y_sample_weight(*data))
     except ShapeError:
         _require_equal_rows(method, data)
         raise
