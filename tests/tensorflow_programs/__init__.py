@@ -48,7 +48,11 @@ from tensorflow_programs.textbooks import (
     agents_and_mixtures,
     guides_in_full,
     hands_on_layers,
+    models_of_attention,
     pages_of_tutorials,
+    parts_of_training,
+    states_and_patches,
+    steps_and_modules,
     tutorials_in_full,
 )
 
@@ -81,6 +85,10 @@ PAGES = (
     pages_of_tutorials,
     tutorials_in_full,
     guides_in_full,
+    models_of_attention,
+    states_and_patches,
+    parts_of_training,
+    steps_and_modules,
     values_in_depth,
     gradients_in_depth,
     traced_programs,
