@@ -23,6 +23,7 @@ from jittape.primitives.linalg import solve as so
 from jittape.primitives.linalg import triangular as tr
 from jittape.primitives.linalg import tridiagonal as td
 from jittape.primitives.linalg.matmul import matmul
+from jittape.primitives.nn import activation as ac
 from jittape.primitives.reduce.reductions import reduce_sum
 from jittape.primitives.shape.creation import eye
 from jittape.primitives.spectra import eig, eigh, svd
@@ -97,6 +98,11 @@ ROWS: tuple[Row, ...] = (
     row("sign of slogdet", lambda a: de.slogdet(a)[0], lambda a: np.linalg.slogdet(a)[0]),
     row("logarithm of slogdet", lambda a: de.slogdet(a)[1], lambda a: np.linalg.slogdet(a)[1]),
     row("logdet", lambda a: de.logdet(gram(a)), lambda a: np.linalg.slogdet(gram_of(a))[1]),
+    row(
+        "l2_normalize",
+        lambda a: ac.l2_normalize(a, -1),
+        lambda a: a / np.linalg.norm(a, axis=-1, keepdims=True),
+    ),
     row("cholesky", lambda a: ch.cholesky(gram(a)), lambda a: np.linalg.cholesky(gram_of(a))),
     row(
         "cholesky_solve",

@@ -96,6 +96,11 @@ def test_float32_stays_float32(function: Any) -> None:
     assert function(np.ones(3, "float32")).dtype == np.float32
 
 
+def test_the_loss_of_complex_weights_is_refused() -> None:
+    with pytest.raises(DTypeError, match="l2_loss.*complex128"):
+        nn.l2_loss(np.ones(2, complex))
+
+
 def test_swish_and_silu_are_one() -> None:
     assert nn.swish is nn.silu
 

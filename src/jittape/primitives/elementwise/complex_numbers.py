@@ -20,7 +20,7 @@ from jittape.primitives.broadcast import (
     require_equal,
 )
 from jittape.primitives.broadcast import conj as conj_of
-from jittape.primitives.elementwise.arithmetic import zero_dominant_multiply
+from jittape.primitives.elementwise.arithmetic import multiply, square, zero_dominant_multiply
 from jittape.primitives.elementwise.comparison import less, where
 from jittape.primitives.elementwise.division import reciprocal
 from jittape.primitives.record_parts import common_float, filled, floating, real_dtype, require_kinds
@@ -29,7 +29,7 @@ from jittape.typing import Tensor, TensorLike
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
-__all__ = ["angle", "cast", "complex", "conj", "imag", "real"]
+__all__ = ["angle", "cast", "complex", "conj", "imag", "real", "squared_magnitude"]
 
 
 # ---- casts -----------------------------------------------------------------------------------------------------------
@@ -68,6 +68,11 @@ def cast(x: TensorLike, dtype: DTypeLike, name: str | None = None) -> Tensor:
 
 
 # ---- complex numbers -------------------------------------------------------------------------------------------------
+
+
+def squared_magnitude(x: Any) -> Any:
+    """Return the square of the absolute value of `x`, a real number."""
+    return real_op.bind(multiply(x, conj_of(x))) if x.dtype.kind == "c" else square(x)
 
 
 def _real_body(x: Any) -> Any:

@@ -14,6 +14,7 @@ from jittape.core.user_calls import as_flag, as_float
 from jittape.primitives.broadcast import as_symbol, axis_key, cast_to, normalized_axes
 from jittape.primitives.elementwise.arithmetic import add, multiply, square, subtract, zero_dominant_multiply
 from jittape.primitives.elementwise.comparison import greater, less, less_equal, where
+from jittape.primitives.elementwise.complex_numbers import squared_magnitude
 from jittape.primitives.elementwise.division import divide, reciprocal
 from jittape.primitives.elementwise.error_functions import erfc
 from jittape.primitives.elementwise.exponential import exp, expm1, log, rsqrt
@@ -366,7 +367,8 @@ def log_softmax(logits: TensorLike, axis: Axis = -1, name: str | None = None) ->
 
 def _l2_normalize_body(x: Any, axis: Any, epsilon: float) -> Any:
     x = floating(x)
-    return multiply(x, rsqrt(maximum(reduce_sum(square(x), axis, keepdims=True), epsilon)))
+    squares = reduce_sum(squared_magnitude(x), axis, keepdims=True)
+    return multiply(x, cast_to(rsqrt(maximum(squares, epsilon)), x.dtype))
 
 
 def l2_normalize(x: TensorLike, axis: Axis = None, epsilon: float = 1e-12, name: str | None = None) -> Tensor:
@@ -380,11 +382,6 @@ def l2_normalize(x: TensorLike, axis: Axis = None, epsilon: float = 1e-12, name:
         The dimensions of each norm; all of them by default.
     epsilon : float
         Lower limit of the squared norm in the division; part of the program's structure.
-
-    Raises
-    ------
-    DTypeError
-        If `x` is complex.
 
     Examples
     --------

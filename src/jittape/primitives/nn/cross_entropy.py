@@ -33,7 +33,7 @@ from jittape.primitives.elementwise.comparison import equal, greater_equal, less
 from jittape.primitives.elementwise.division import multiply_no_nan
 from jittape.primitives.elementwise.exponential import exp, log, log1p
 from jittape.primitives.nn.activation import shifted
-from jittape.primitives.record_parts import floating
+from jittape.primitives.record_parts import floating, require_kinds
 from jittape.primitives.reduce.reductions import reduce_sum
 from jittape.primitives.shape.reshaping import shape_of
 from jittape.typing import Tensor, TensorLike
@@ -286,7 +286,9 @@ def weighted_cross_entropy_with_logits(
 
 
 def _l2_loss_body(t: Any) -> Any:
-    return multiply(reduce_sum(square(floating(t))), 0.5)
+    t = floating(t)
+    require_kinds("l2_loss", "f", t.aval)
+    return multiply(reduce_sum(square(t)), 0.5)
 
 
 def l2_loss(t: TensorLike, name: str | None = None) -> Tensor:
@@ -298,6 +300,11 @@ def l2_loss(t: TensorLike, name: str | None = None) -> Tensor:
         Any shape.
     name : str, optional
         Ignored.
+
+    Raises
+    ------
+    DTypeError
+        If `t` is complex.
 
     Examples
     --------

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from jittape.core.primitive import apply
-from jittape.primitives.broadcast import as_symbol, axis_key, cast_to, conj, promote, real_op
+from jittape.primitives.broadcast import as_symbol, axis_key, cast_to, promote
 from jittape.primitives.elementwise.arithmetic import add, multiply, subtract
+from jittape.primitives.elementwise.complex_numbers import squared_magnitude
 from jittape.primitives.elementwise.division import divide
 from jittape.primitives.elementwise.exponential import sqrt
 from jittape.primitives.elementwise.piecewise import absolute, maximum
@@ -28,7 +29,7 @@ def _require_norm(op: str, clip_norm: Any) -> None:
 
 def _clip_by_norm(t: Any, clip_norm: Any, axes: Any) -> Any:
     t = floating(t)
-    length = sqrt(_squares(t, axes, True))
+    length = sqrt(reduce_sum(squared_magnitude(t), axes, keepdims=True))
     limit = cast_to(clip_norm, length.aval.dtype)
     clipped = multiply(t, cast_to(divide(limit, maximum(length, limit)), t.dtype))
     return not_enlarged("clip_by_norm", "clip_norm", t.shape, clipped)
@@ -66,7 +67,7 @@ def clip_by_norm(t: TensorLike, clip_norm: TensorLike, axes: Axis = None, name: 
 
 def _clip_by_average_norm(t: Any, clip_norm: Any) -> Any:
     t = floating(t)
-    average = divide(sqrt(_squares(t, None, True)), max(t.aval.size, 1))
+    average = divide(sqrt(reduce_sum(squared_magnitude(t), keepdims=True)), max(t.aval.size, 1))
     limit = cast_to(clip_norm, average.aval.dtype)
     clipped = multiply(t, cast_to(divide(limit, maximum(average, limit)), t.dtype))
     return not_enlarged("clip_by_average_norm", "clip_norm", t.shape, clipped)
@@ -98,12 +99,6 @@ def clip_by_average_norm(t: TensorLike, clip_norm: TensorLike, name: str | None 
     """
     _require_norm("clip_by_average_norm", clip_norm)
     return apply(_clip_by_average_norm, (t, clip_norm))
-
-
-def _squares(t: Any, axes: Any, keepdims: bool) -> Any:
-    """Return the sum of the squared absolute values."""
-    squares = multiply(t, conj(t))
-    return reduce_sum(real_op.bind(squares) if t.dtype.kind == "c" else squares, axes, keepdims)
 
 
 def _global_norm(*tensors: Any) -> Any:

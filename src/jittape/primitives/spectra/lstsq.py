@@ -16,11 +16,11 @@ from jittape.core.user_calls import as_flag
 from jittape.errors import DTypeError, ShapeError
 from jittape.primitives.batched_params import alike
 from jittape.primitives.broadcast import broadcast, cast_to, promote, to_shape
-from jittape.primitives.elementwise.arithmetic import add, multiply, square, subtract
+from jittape.primitives.elementwise.arithmetic import add, multiply, subtract
 from jittape.primitives.elementwise.assertions import end_run_where
 from jittape.primitives.elementwise.bits import is_finite
 from jittape.primitives.elementwise.comparison import greater, greater_equal, logical_not, where
-from jittape.primitives.elementwise.complex_numbers import conj, real
+from jittape.primitives.elementwise.complex_numbers import conj, real, squared_magnitude
 from jittape.primitives.elementwise.division import reciprocal
 from jittape.primitives.identity import identity_op, stop_gradient_op
 from jittape.primitives.linalg.cholesky import cholesky_record
@@ -183,7 +183,7 @@ def _condition(gram: Any, factor: Any) -> Any:
     """
     identity = broadcast(eye(factor.shape[-1], dtype=factor.dtype), factor.shape)
     inverse = triangular_solve_op.bind(factor, identity, lower=True, adjoint=False)
-    squares = square(real(inverse)) if factor.dtype.kind != "c" else real(multiply(inverse, conj(inverse)))
+    squares = squared_magnitude(inverse)
     lengths = real(diagonal_op.bind(gram))
     columns = broadcast(to_shape(lengths, (*lengths.shape[:-1], 1, lengths.shape[-1])), squares.shape)
     return reduce_sum(multiply(squares, columns), axis=(-2, -1))
