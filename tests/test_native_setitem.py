@@ -20,6 +20,9 @@ WRITES = (
     "x[[0, 3]] = 5.0", "x[picked] = y[:2]", "x[t] = 1.0", "a[:, 0] = 0.5", "a[0] = row", "a[0, 1] += s",
     "a[[0, 2], [1, 3]] = [1.0, 2.0]", "v[0] = 1.0", "v[1:3] = y[1:3]", "x[0] = True", "x[1:1] = 3.0", "x[None] = y",
     "x[x > 5.0] = 0.0", "x[0] = 1j", "x[12] = 1.0", "a[3, 0] = s", "x[1:3] = y", "a[0, :2] = (s, 2.0)",
+    "x[0] = s; x[1] = x[0] * 2.0; x[0] += y[0]; y = x * x; x[2] = y[0]; y[0] = 1.0; y[1] = x[2]",
+    "for i in range(5): a[i % 3, 1:] *= s; a[i % 3] = a[(i + 1) % 3]",
+    "b = x * 2.0; b[0] = s; b[1] = b[0]; x[:2] = b[:2]; v[0] = b[0]; v[1] = v[0] * s",
 )  # fmt: skip
 
 
@@ -67,6 +70,13 @@ def test_known_paths_of_writes_parse_no_keys():
         v[-1] = 2
 
     assert not {"getitem", "setitem", "apply", "parsed"} & python_of(write)
+
+    def write_to_new() -> None:
+        made = x * 2.0
+        for i in range(3):
+            made[i] = 1.0
+
+    assert not python_of(write_to_new)
 
 
 def test_machine_code_refuses_writes_that_nobody_sees():

@@ -2,10 +2,12 @@
 
 import inspect
 import re
+from typing import Any
 
 import numpy as np
 import pytest
 
+import jittape as jt
 import jittape.numpy as jnp
 
 BAD = {
@@ -102,3 +104,20 @@ def test_a_bad_required_argument_is_named(module, tmp_path, monkeypatch):
 def test_messages(call, message):
     with pytest.raises((TypeError, ValueError), match=message):
         call()
+
+
+@pytest.mark.parametrize("namespace", [np, jnp])
+@pytest.mark.parametrize("dtype", ["int64", "uint16", "float64"])
+@pytest.mark.parametrize("decimals", [-1, 0, 1])
+def test_rounded_integers_are_written_where_numpy_writes_them(namespace: Any, dtype: str, decimals: int):
+    a, target = np.array([14, 26, 35], "uint16"), np.zeros(3, dtype)
+    calls = (lambda n, a, out: n.round(a, decimals, out=out), lambda n, a, out: a.round(decimals, out))
+    for call in calls:
+        out = jt.constant(target)
+        try:
+            wanted = call(np, a, target)
+        except TypeError:
+            with pytest.raises(TypeError, match="out must have a dtype of floats"):
+                call(namespace, jt.constant(a), out)
+        else:
+            assert call(namespace, jt.constant(a), out).tolist() == wanted.tolist()

@@ -30,6 +30,7 @@ from jittape.numpy_api.numpy_linalg import (
 from jittape.numpy_api.numpy_nan_reductions import NAN_REDUCTIONS
 from jittape.numpy_api.numpy_operands import (
     BROADCAST,
+    QUOTIENTS,
     array_like,
     axis_of,
     dtype_of,
@@ -169,6 +170,9 @@ def _round(a: Any, decimals: int = 0, out: Any = None) -> Any:
     if decimals > 0:
         return divide(round(multiply(wide, power)), power)
     return cast(multiply(round(divide(wide, power)), power), dtype)
+
+
+QUOTIENTS.add(_round)
 
 
 def _take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:

@@ -25,6 +25,7 @@ from jittape.primitives.identity import identity
 __all__ = [
     "BROADCAST",
     "PLACES",
+    "QUOTIENTS",
     "SUMS",
     "are_ints",
     "array_like",
@@ -274,6 +275,12 @@ def with_out(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     casting = "same_kind"
     if function in PLACES and not np.can_cast(out.aval.dtype, np.intp):
         raise named(DTypeError(f"out must have a dtype of integers, got {out.aval.dtype.name}"))
+    if (
+        function in QUOTIENTS
+        and out.aval.dtype.kind in "iu"
+        and [*args[1:2], kwargs.get("decimals", 0)][0] < 0
+    ):
+        raise named(DTypeError(f"out must have a dtype of floats, got {out.aval.dtype.name}: NumPy divides"))
     kwargs |= initial_beside(kwargs, out.aval.dtype)
     if function in SUMS and kwargs.get("dtype") is None and (len(args) < 3 or args[2] is None):
         # NumPy sums in a dtype that holds the elements of the target, too.
@@ -300,6 +307,8 @@ def _broadcasts(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
 
 PLACES: set[Any] = set()
 """Adapters of ``argmax`` and ``argmin``: NumPy writes their results to integers only."""
+QUOTIENTS: set[Any] = set()
+"""Adapters of ``round``: NumPy writes quotients to ``out=`` if its second argument is negative."""
 BROADCAST: set[Any] = set()
 """Adapters whose results broadcast to the shape of ``out=``: NumPy's functions are ufuncs."""
 SUMS: set[Any] = set()

@@ -178,11 +178,15 @@ class Tensor(Operators):
     def _become(self, updated: Tensor) -> None:
         """Take over the value of a recorded tensor."""
         trace: Any = updated._trace
-        known = self._buffer is None and self._trace is trace  # it is in the trace's list of pending tensors
+        if self._buffer is None and self._trace is trace:  # it is in the trace's list of pending tensors
+            if trace.holders:
+                trace.note_write(self, self._slot)
+            self._slot, self._buffer = updated._slot, updated._buffer
+            return
         if trace.holders:
             trace.note_write(self, trace.slot_of(self))
         self._trace, self._slot, self._buffer = trace, updated._slot, updated._buffer
-        if self._buffer is None and not known:
+        if self._buffer is None:
             trace.adopt(self)
 
     def _is_pending(self) -> bool:

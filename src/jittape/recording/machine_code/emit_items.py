@@ -40,6 +40,10 @@ def define_setitem(name: str, become: str, new: New, function: ir.Function) -> N
         "jittape_setitem", lambda shared: _Setitem(new, shared).emit(), own, key, value
     )
     code.require(code.differ(updated, integer(0)), python)
+    if kind == "Tensor":
+        with code.builder.if_then(code.differ(_becomes(new, code, own, updated), integer(0)), likely=True):
+            code.decref(updated)
+            code.builder.ret(code.incref(code.known("None")))
     memory = code.words(2)
     code.write(memory, own)
     code.write(memory, updated, 1)
@@ -52,6 +56,48 @@ def define_setitem(name: str, become: str, new: New, function: ir.Function) -> N
     code.builder.ret(integer(0))
     code.begin(python)
     call_python(new, code, code.known(name), *function.args)
+
+
+def _becomes(new: New, code: ObjectCode, *own_updated: ir.Value) -> ir.Value:
+    """Emit `Tensor._become` for pending tensors of one trace; the call returns 0 if Python has to do it.
+
+    The trace remembers the slot before the write if a tape holds it. Python does so at the first write to a tensor.
+    """
+    return code.call_shared("jittape_becomes", lambda shared: _define_becomes(new(shared)), *own_updated)
+
+
+def _define_becomes(code: ObjectCode) -> None:
+    own, updated = code.function.args
+    python, drop = code.block("python"), code.block("drop")
+    trace, none = code.get(updated, "_trace", python), code.known("None")
+    code.require(code.is_a(trace, "Trace"), python)
+    code.require_same(python, (code.get(own, "_trace", python), trace))
+    for tensor in (own, updated):
+        code.require_same(python, (code.get(tensor, "_buffer", python), none))
+    with code.builder.if_then(code.differ(code.get(trace, "Trace.holders", python), code.known("zero"))):
+        written = code.get(trace, "Trace.written", python)
+        code.require(code.is_a(written, "dict"), python)
+        number = code.attempt(python, "PyLong_FromSsize_t", own)
+        known = code.attempt(drop, "PyDict_GetItemWithError", written, number)
+        code.require_same(drop, (code.call("PyWeakref_GetObject", code.item(known, 0)), own))
+        before = code.item(known, 1)
+        length = code.length_of(before)
+        slots = code.attempt(drop, "PyTuple_New", code.builder.add(length, integer(1)))
+        code.fill(slots, 0, code.incref(code.get(own, "_slot", drop)))
+        with code.each(length) as i:
+            code.fill(slots, code.builder.add(i, integer(1)), code.incref(code.item(before, i)))
+        entry = code.new_tuple(drop, code.incref(code.item(known, 0)), slots)
+        code.attempt(drop, "PyDict_SetItem", written, number, entry)
+        code.decref(entry)
+        code.decref(number)
+    code.put(own, "_slot", code.incref(code.get(updated, "_slot", python)))
+    code.builder.ret(integer(1))
+    code.begin(drop)
+    code.decref(number)
+    code.builder.branch(python)
+    code.begin(python)
+    code.call("PyErr_Clear")
+    code.builder.ret(integer(0))
 
 
 class _Setitem(Getitem):

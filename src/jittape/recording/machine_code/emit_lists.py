@@ -89,9 +89,9 @@ def _return_sequence(
     first = _item(code, value, is_list, integer(0))
     is_float = code.is_a(first, "float")
     code.require(builder.or_(is_float, code.is_a(first, "int")), other)
+    kind_of_first = code.type_of(first)
     with code.each(code.read(count)) as i:
-        item = _item(code, value, is_list, i)
-        code.require_same(other, (code.type_of(item), code.type_of(first)))
+        code.require_same(other, (code.type_of(_item(code, value, is_list, i)), kind_of_first))
     with builder.if_else(is_float) as (of_floats, of_ints):
         with of_floats:
             code.write(kind, kind_of_floats())
