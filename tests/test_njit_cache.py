@@ -27,7 +27,7 @@ derive, derived = gradient_code.generate, []
 gradient_code.generate = lambda *args: derived.append(args) or derive(*args)
 gradient = jt.njit_grad(total, cache=True)
 result = gradient(np.array([1.0, 2.0]), 3)
-found = gradient.derived(tuple(gradient._derived)[0])
+found = gradient.derived(next(iter(gradient._derived)))
 print(result.round(9).tolist(), len(derived), sum(found.stats.cache_misses.values()))
 """
 
@@ -84,10 +84,17 @@ def test_a_process_that_loads_a_gradient_does_not_import_what_derives_it(tmp_pat
     (tmp_path / "cached_user.py").write_text(USER.format(factor=1.0))
     names = [
         f"jittape.{name}"
-        for name in ("numba_ad.gradient_code", "numba_ad.lower.check_source", "recording.tensor", "functions")
+        for name in (
+            "numba_ad.gradient_code",
+            "numba_ad.lower.check_source",
+            "numba_ad.scalar_support",
+            "recording.tensor",
+            "functions",
+            "compile.cache.object_store",
+        )
     ]
     for term, expected in (
-        ("x * x", " ".join(names[:2])),
+        ("x * x", " ".join(names[:3])),
         ("x * x", ""),
         ("(x * x).real", "refused "),
     ):
@@ -292,6 +299,21 @@ def test_damaged_files_are_compiled_again(tmp_path, monkeypatch):
             for name in [name for name in sys.modules if name.startswith("jittape_gradient_cubes")]:
                 del sys.modules[name]
             np.testing.assert_array_equal(jt.njit_grad(cubes, cache=True)(X), [3.0, 3.0])
+
+
+def test_a_folder_that_was_moved_is_loaded(tmp_path, monkeypatch):
+    """The bytecode has the old path of its source, where Numba would look for the machine code."""
+    monkeypatch.setenv("JITTAPE_CACHE_DIR", str(tmp_path / "old"))
+    jt.njit_grad(cubes, cache=True)(X)
+    (tmp_path / "old").rename(tmp_path / "new")
+    monkeypatch.setenv("JITTAPE_CACHE_DIR", str(tmp_path / "new"))
+    for name in [name for name in sys.modules if name.startswith("jittape_gradient_cubes")]:
+        monkeypatch.delitem(sys.modules, name)
+    gradient = jt.njit_grad(cubes, cache=True)
+    np.testing.assert_array_equal(gradient(X), [3.0, 3.0])
+    found = gradient.derived(next(iter(gradient._derived)))
+    assert found.py_func.__code__.co_filename.startswith(str(tmp_path / "new"))
+    assert sum(found.stats.cache_hits.values()) == 1
 
 
 def test_a_folder_that_cannot_be_written_warns_and_compiles(tmp_path, monkeypatch):

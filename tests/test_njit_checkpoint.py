@@ -8,7 +8,7 @@ import pytest
 
 import jittape as jt
 from jittape.numba_ad import gradient_of_dispatcher
-from jittape.numba_ad.tape_support import state_count, steps_to_next_state
+from jittape.numba_ad.scalar_support import state_count, steps_to_next_state
 from njit_as_python import as_python, copies
 from processes import run_python
 

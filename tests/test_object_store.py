@@ -21,8 +21,9 @@ from host_schedules import schedule
 from jittape.__main__ import main
 from jittape.compile.cache import cache_folder, fingerprint, object_store, private_files
 from jittape.compile.cache.batch_file import Batch
+from jittape.compile.cache.directory import cache_directory
 from jittape.compile.cache.kernel_cache import Origin, Registry
-from jittape.compile.cache.object_store import DiskCache, cache_directory
+from jittape.compile.cache.object_store import DiskCache
 from jittape.compile.llvm import target
 from jittape.compile.llvm.loaded_code import CodeGroup
 from jittape.compile.llvm.object_file import undefined_symbols

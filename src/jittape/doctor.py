@@ -17,7 +17,7 @@ from typing import Any, TextIO
 import numpy as np
 
 import jittape as jt
-from jittape.compile.cache import cache_folder, object_store
+from jittape.compile.cache import cache_folder, directory
 
 __all__ = ["examine"]
 
@@ -73,7 +73,7 @@ def recording() -> str:
 
 def kernel_cache() -> str:
     """Return the folder and the size of the kernel cache."""
-    root = object_store.cache_directory()
+    root = directory.cache_directory()
     if root is None or not jt.config.cache:
         return "turned off"
     found = cache_folder.summarize(root)

@@ -9,9 +9,8 @@ import sys
 
 import numba
 
-from jittape.numba_ad import linear_algebra_rules, tape_support
 from jittape.numba_ad.global_arrays import constant_lines
-from jittape.numba_ad.gradient_code import GradientCode
+from jittape.numba_ad.gradient_code import CALLED_MODULES, GradientCode
 from jittape.version import __version__
 
 __all__ = ["import_lines", "module_name", "module_text"]
@@ -21,7 +20,7 @@ def import_lines(text: str) -> str:
     """Return the imports and constants of generated code, only of names that it has: LAPACK's rules take 10 ms."""
     words = set(re.findall(r"\w+", text))
     lines = ["import math\n", "import numpy as np", "from numba import njit, prange\n"]
-    for module in (linear_algebra_rules, tape_support):
+    for module in CALLED_MODULES:
         names = [name for name in module.__all__ if name in words]
         lines += [f"from {module.__name__} import {', '.join(names)}"] if names else []
     return "\n".join(lines + constant_lines(words)) + "\n\n"
@@ -38,7 +37,7 @@ def module_name(code: GradientCode, boundscheck: bool | None) -> str:
         __version__,
         numba.__version__,
         sys.version,
-        *map(inspect.getsource, (tape_support, linear_algebra_rules)),
+        *map(inspect.getsource, CALLED_MODULES),
     )
     digest = hashlib.blake2b(
         repr((module_text(code), code.sources, versions, boundscheck)).encode(), digest_size=12

@@ -11,7 +11,7 @@ from typing import Any
 from numba import types
 
 from jittape.errors import NoGradientError
-from jittape.numba_ad import linear_algebra_rules, tape_support
+from jittape.numba_ad import linear_algebra_rules, scalar_support, tape_support
 from jittape.numba_ad.activity import find_active
 from jittape.numba_ad.emit.array_layouts import choose_layouts
 from jittape.numba_ad.emit.emit_backward import BackwardPass
@@ -41,7 +41,10 @@ from jittape.numba_ad.structured_ir import (
 from jittape.numba_ad.unselected_operands import guard_unselected_operands
 from jittape.numba_ad.user_rules import UserRule
 
-__all__ = ["GradientCode", "generate"]
+__all__ = ["CALLED_MODULES", "GradientCode", "generate"]
+
+CALLED_MODULES = (linear_algebra_rules, scalar_support, tape_support)
+"""Modules with functions that the generated code calls; it imports those that it needs."""
 
 
 @dataclass(frozen=True)
@@ -281,7 +284,7 @@ def _shown(form: Function) -> str:
 
 def _parameters(form: Function) -> dict[str, str]:
     reserved = {"np", "math", "njit", "prange", "part", "k", "floats", "ints", "floats_at", "ints_at", "seed"}
-    reserved |= {*tape_support.__all__, *linear_algebra_rules.__all__, *dir(builtins)}
+    reserved |= {*dir(builtins), *[name for module in CALLED_MODULES for name in module.__all__]}
     found = {}
     for name in form.parameters:
         clash = (

@@ -5,13 +5,15 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import linecache
+import marshal
 import sys
 from pathlib import Path
+from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numba
 
-from jittape.numba_ad.gradient_folder import note_code, remove_damaged_code, write_atomically
+from jittape.numba_ad.gradient_folder import intact_code, note_code, write_atomically
 
 if TYPE_CHECKING:
     from jittape.numba_ad.gradient_code import GradientCode
@@ -52,7 +54,7 @@ def store_machine_code(function: Any, argument_types: tuple[Any, ...], name: str
     """Load the machine code of a function of a module on disk, or compile it and note what is stored."""
     places = {folder / "__pycache__", Path(function.stats.cache_path)}  # another one with NUMBA_CACHE_DIR
     for place in places - {folder / "__pycache__"}:
-        remove_damaged_code(folder, name, place)
+        intact_code(folder, name, place)
     function.compile(argument_types)
     if function.stats.cache_misses:
         with contextlib.suppress(OSError):  # Numba has a folder of its own if this one is only read
@@ -80,17 +82,22 @@ def _module(name: str, path: Path, text: str) -> Any:
     known = sys.modules.get(name)
     if known is not None and known.__file__ == str(path) and path.exists():  # not deleted to make room
         return known
-    remove_damaged_code(path.parent, name, path.parent / "__pycache__")
+    code = _bytecode(path, intact_code(path.parent, name, path.parent / "__pycache__"))
     if not path.exists() or path.read_bytes() != text.encode():
         write_atomically(path, text)
         # With PYTHONDONTWRITEBYTECODE, Python would compile the text in each process: 0.9 ms for 120 lines.
         import py_compile
 
         py_compile.compile(str(path), quiet=2)
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = ModuleType(name)
+    module.__file__ = str(path)
+    exec(compile(text, str(path), "exec") if code is None else code, vars(module))
     sys.modules[name] = module  # Numba imports it by name when it loads cached code
     return module
+
+
+def _bytecode(path: Path, files: dict[str, bytes]) -> CodeType | None:
+    """Return the code of a generated module in an intact file; None if there is none, or the folder was moved."""
+    content = files.get(Path(importlib.util.cache_from_source(path)).name)
+    found: CodeType | None = None if content is None else marshal.loads(content[16:])  # after the header
+    return found if found is not None and found.co_filename == str(path) else None

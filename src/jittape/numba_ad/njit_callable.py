@@ -13,7 +13,7 @@ from numba._dispatcher import compute_fingerprint
 from numba.core.errors import NumbaError
 from numba.extending import overload
 
-from jittape.compile.cache.object_store import cache_directory
+from jittape.compile.cache.directory import cache_directory
 from jittape.core.config import config
 from jittape.core.user_calls import stack_level
 from jittape.errors import CacheWarning, NoGradientError

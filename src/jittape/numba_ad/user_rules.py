@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any
+
+from jittape.value_classes import value_class
 
 __all__ = ["ArrayRule", "UserRule", "add_rule", "rule_of"]
 
 
-@dataclass(frozen=True)
+@value_class
 class UserRule:
     """A function of scalars with the derivative that its user gave; the parts are those of `scalar_rules.Rule`.
 
@@ -49,7 +50,7 @@ class UserRule:
         return ArrayRule(self.template, self.vjp_name, self.jvp_name if self.jvp is not None else "", self)
 
 
-@dataclass(frozen=True)
+@value_class
 class ArrayRule:
     """A function of arrays: the text of a call, and the names of its derivatives in the generated code."""
 

@@ -28,6 +28,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from jittape.compile.cache.batch_file import BATCH_NAME, Batch, packed, unpacked
+from jittape.compile.cache.directory import DIRECTORY_VARIABLE, as_path, directory_name
 from jittape.compile.cache.environment import environment, host_content, host_name, is_unchanged
 from jittape.compile.cache.private_files import BINARY, Damaged, digest, is_private, read_private
 from jittape.core.config import config
@@ -40,9 +41,7 @@ from jittape.version import __version__
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["DiskCache", "cache_directory", "current"]
-
-DIRECTORY_VARIABLE = "JITTAPE_CACHE_DIR"
+__all__ = ["DiskCache", "current"]
 
 
 class DiskCache:
@@ -71,12 +70,12 @@ class DiskCache:
     @cached_property
     def root(self) -> Path:
         """The folder of all environments."""
-        return _path(self._root)
+        return as_path(self._root)
 
     @cached_property
     def folder(self) -> Path:
         """The folder of this environment."""
-        return _path(self._folder)
+        return as_path(self._folder)
 
     # ---- reading ---------------------------------------------------------------------------------------------------
 
@@ -232,40 +231,8 @@ class DiskCache:
 
 def current() -> DiskCache | None:
     """Return the current cache; None if it is turned off or has no folder."""
-    root = _directory() if config.cache else None
+    root = directory_name() if config.cache else None
     return None if root is None else _opened(root, tuning.label)
-
-
-def cache_directory() -> Path | None:
-    """Return the folder: ``JITTAPE_CACHE_DIR`` (None if that is empty), else a folder in the user's cache."""
-    found = _directory()
-    return None if found is None else _path(found)
-
-
-def _directory() -> str | None:
-    chosen = os.environ.get(DIRECTORY_VARIABLE)
-    if chosen == "":
-        return None
-    if chosen is not None:
-        expanded = os.path.expanduser(chosen)  # the ``~name`` of an unknown user stays, as in a shell
-        return expanded if os.path.isabs(expanded) else os.path.join(os.getcwd(), expanded)
-    home = os.path.expanduser("~")
-    if home == "~":
-        return None
-    if sys.platform == "win32":
-        return os.path.join(
-            os.environ.get("LOCALAPPDATA") or os.path.join(home, "AppData", "Local"), "jittape", "Cache"
-        )
-    if sys.platform == "darwin":
-        return os.path.join(home, "Library", "Caches", "jittape")
-    base = os.environ.get("XDG_CACHE_HOME", "")
-    return os.path.join(base if os.path.isabs(base) else os.path.join(home, ".cache"), "jittape")
-
-
-def _path(name: str) -> Path:
-    from pathlib import Path  # takes 2 ms; a process with a filled cache does without
-
-    return Path(name)
 
 
 def _unlink(path: str) -> None:
