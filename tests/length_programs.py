@@ -5,8 +5,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pytest
 
 import jittape as jt
+from jittape.compile.analysis import gemm_operands
 
 RULES: list[tuple[str, str, Callable[..., Any]]] = [
     # The kinds of the operands, the kind of the result, and the call. "n" is the length, "3" is three.
@@ -43,6 +45,11 @@ RULES: list[tuple[str, str, Callable[..., Any]]] = [
     ("n", "n", lambda v: v + jt.zeros(v.shape, v.dtype) + jt.cast(v.shape[0] + 1, v.dtype)),
     ("n3", "n3", lambda x: x if x.shape[0] > 40 else x * 2.0),
 ]
+
+
+def decide_by_sizes(patch: pytest.MonkeyPatch) -> None:
+    """Let passes with extents decide by sizes what they otherwise leave to kernels, as passes with numbers do."""
+    patch.setattr(gemm_operands, "is_open", lambda value: False)
 
 
 def random_function(seed: int) -> Callable[..., Any]:
@@ -115,6 +122,18 @@ def attention() -> tuple[Any, ...]:
     def loss(x: Any) -> Any:
         scores = jt.nn.softmax(jt.matmul(x @ query, x @ key, transpose_b=True) * 0.1)
         return jt.reduce_mean(jt.square(scores @ (x @ value)))
+
+    return [jt.TensorSpec([None, 16], jt.float32)], loss, [query, key, value], lambda n: [DATA[:n]]
+
+
+def causal_attention() -> tuple[Any, ...]:
+    query, key, value = weight(16, 16), weight(16, 16), weight(16, 16)
+
+    def loss(x: Any) -> Any:
+        n = x.shape[0]
+        scores = jt.matmul(x @ query, x @ key, transpose_b=True)
+        mask = jt.linalg.band_part(jt.ones([n, n], jt.bool), -1, 0)
+        return jt.reduce_mean(jt.square(jt.nn.softmax(jt.where(mask, scores, -1e9)) @ (x @ value)))
 
     return [jt.TensorSpec([None, 16], jt.float32)], loss, [query, key, value], lambda n: [DATA[:n]]
 

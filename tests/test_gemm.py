@@ -411,6 +411,37 @@ def test_bits_of_tiled_products_depend_on_the_summands_only(dtype: str, wide: bo
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_products_of_open_lengths_have_the_bits_of_those_of_known_lengths(dtype: str) -> None:
+    """One kernel chooses between loops and the BLAS: both have the bits that the sizes alone decide."""
+    w = jt.Variable(np.zeros((16, 24), dtype))
+
+    def step(x: Any, y: Any, rate: Any) -> Any:
+        with jt.GradientTape() as tape:
+            loss = jt.reduce_sum(x @ w * y)
+        w.assign_sub(rate * tape.gradient(loss, w))
+        return jt.transpose(x) @ y, x @ (jt.transpose(x) * 2.0)
+
+    specs = [jt.TensorSpec([None, k], dtype) for k in (16, 24)]
+    general = jt.function(step, input_signature=[*specs, jt.TensorSpec([], dtype)])
+    rng = np.random.default_rng(0)
+    for n in (211, 1023, 1024, 1025, 1500, 37):
+        x, y = (rng.normal(size=(n, k)).astype(dtype) for k in (16, 24))
+        for rate in (0.5, 0.0):
+            found = []
+            for call in (general, jt.function(step)):
+                w.assign(np.ones((16, 24), dtype))
+                for _ in range(2):
+                    results = call(x, y, np.asarray(rate, dtype))
+                found.append([r.numpy() for r in (*results, w)])
+            for a, b in zip(*found, strict=True):
+                np.testing.assert_array_equal(a, b)
+            np.testing.assert_allclose(found[0][0], x.T @ y, rtol=1e-3, atol=1e-2)
+    texts = [used.kernel.text for used in general.get_concrete_function(x, y, rate)._trace.compiled.kernels]
+    assert any("tiled or matrix" in text for text in texts)
+    assert general.trace_count == 1
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_dot_products_of_every_size(dtype: str) -> None:
     sizes = [(m, n, k) for m in (2, 5, 7, 10, 16) for n in (3, 6, 10) for k in (64, 107)]
     for m, n, k in sizes:

@@ -14,6 +14,7 @@ from jittape.compile.schedule.validate import check_schedule
 from jittape.core.simplify import simplify
 from jittape.runtime.counters import counters
 from jittape.runtime.general_executable import _Derived
+from length_programs import decide_by_sizes
 
 LENGTHS = [50, 61, 70, 23, 111, 61, 7, 301]
 rng = np.random.default_rng(0)
@@ -112,8 +113,9 @@ def check_memory(compiled: Any) -> None:
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_control_flow_of_any_length(name):
+def test_control_flow_of_any_length(name, monkeypatch):
     """From the second length on no Python runs, nothing is compiled, and the bits are those of an own trace."""
+    decide_by_sizes(monkeypatch)
     python = with_gradients(PROGRAMS[name])
     general = jt.function(python)
     kernels = derived = 0

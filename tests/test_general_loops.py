@@ -9,6 +9,7 @@ import pytest
 import jittape as jt
 from jittape.recording.general.path_edges import edges_to, is_same_content
 from jittape.runtime.counters import counters
+from length_programs import decide_by_sizes
 from test_general_control import LAYERS, PROGRAMS, check_memory, with_gradients
 from test_general_path import compiled_anew, is_derived, new_paths, ran
 from test_general_trace import flatten
@@ -28,8 +29,9 @@ def check_path(found: Any, fresh: Any, executable: Any) -> None:
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_control_flow_of_any_length(name):
+def test_control_flow_of_any_length(name, monkeypatch):
     """The nodes, the steps and the numbers are those of a path that was recorded and scheduled for this length."""
+    decide_by_sizes(monkeypatch)
     step = with_gradients(PROGRAMS[name])
     derived = 0
     with warnings.catch_warnings():

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import jittape as jt
-from jittape.runtime import general_executable
+from jittape.runtime import general_executable, general_schedule
 from jittape.runtime.counters import counters
 
 rng = np.random.default_rng(0)
@@ -68,14 +68,14 @@ def test_one_trace_serves_all_lengths(name, monkeypatch):
         return own.normal(size=extents).astype("float32") if dtype is FLOATS else own.integers(0, 50, extents)
 
     passes: list[Any] = []
-    for runs_passes in ("schedule", "executable_of"):
-        original = getattr(general_executable, runs_passes)
+    for module, runs_passes in ((general_schedule, "schedule"), (general_executable, "executable_of")):
+        original = getattr(module, runs_passes)
 
         def counted(*args: Any, run: Callable[..., Any] = original, **options: Any) -> Any:
             passes.append(run)
             return run(*args, **options)
 
-        monkeypatch.setattr(general_executable, runs_passes, counted)
+        monkeypatch.setattr(module, runs_passes, counted)
     general = jt.function(step, input_signature=[jt.TensorSpec(shape, dtype)])
     lengths = [n for n in [100, 97, *range(41, 420, 27), 0, 1, 2, 3, 12, 24] if n >= smallest]
     kernels: dict[int, int] = {}

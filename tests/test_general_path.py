@@ -15,7 +15,7 @@ from jittape.recording.trace import current_trace
 from jittape.recording.trie import Node, trie
 from jittape.runtime.counters import counters
 from jittape.runtime.general_executable import GeneralExecutable
-from length_programs import random_function
+from length_programs import decide_by_sizes, random_function
 from test_general_trace import arguments, flatten, table_of
 
 LENGTHS = [0, 1, 2, 3, 4, 5, 9, 16, 17, 31, 40, 41, 63, 64, 65, 79, 80, 100, 257, 1000, 1024, 1025, 3000]
@@ -54,8 +54,9 @@ def is_derived(node: Node) -> bool:
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_random_steps_of_random_lengths(seed):
+def test_random_steps_of_random_lengths(seed, monkeypatch):
     """A derived path has the nodes, the table and the bits of one that was recorded and scheduled anew."""
+    decide_by_sizes(monkeypatch)
     step = random_function(seed)
     rng = random.Random(seed)
     lengths = [*rng.sample(LENGTHS[3:], 5), *rng.sample(LENGTHS[:6], 2)]

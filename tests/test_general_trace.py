@@ -11,7 +11,7 @@ import pytest
 import jittape as jt
 from host_schedules import schedule
 from jittape.core.simplify import simplify
-from length_programs import random_function
+from length_programs import decide_by_sizes, random_function
 
 LENGTHS = [0, 1, 2, 3, 4, 5, 9, 16, 17, 31, 40, 41, 63, 64, 65, 79, 80, 100, 257, 1000, 1024, 1025, 3000]
 SPEC = jt.TensorSpec([None, 3], jt.float64)
@@ -48,8 +48,9 @@ def table_of(found: Any) -> list[Any]:
 
 
 @pytest.mark.parametrize("seed", range(14))
-def test_random_functions_of_random_lengths(seed):
+def test_random_functions_of_random_lengths(seed, monkeypatch):
     """A derived trace has the program, the tables and the bits of one that was traced and scheduled anew."""
+    decide_by_sizes(monkeypatch)
     python = random_function(seed)
     general = jt.function(python)
     rng = random.Random(seed)
@@ -394,16 +395,16 @@ def test_a_variable_whose_identity_matters_is_an_argument():
 def test_lengths_near_a_threshold_share_a_schedule(monkeypatch):
     """Decisions about speed do not need a schedule of their own, unless results must not depend on other lengths."""
     from jittape.core.tuning import tuning
-    from jittape.runtime import general_executable
+    from jittape.runtime import general_schedule
 
     passes: list[Any] = []
-    original = general_executable.schedule
+    original = general_schedule.schedule
 
     def counted(*args: Any, **options: Any) -> Any:
         passes.append(args)
         return original(*args, **options)
 
-    monkeypatch.setattr(general_executable, "schedule", counted)
+    monkeypatch.setattr(general_schedule, "schedule", counted)
 
     def step(x):
         with jt.GradientTape() as tape:
@@ -428,16 +429,16 @@ def test_lengths_near_a_threshold_share_a_schedule(monkeypatch):
 @pytest.mark.parametrize("form", ["function", "plain"])
 def test_first_runs_of_lengths_are_provisional(form, monkeypatch):
     """A length that is met once needs no schedule of its own for speed, one that is met again gets the right one."""
-    from jittape.runtime import general_executable
+    from jittape.runtime import general_executable, general_schedule
 
     passes: list[Any] = []
-    original = general_executable.schedule
+    original = general_schedule.schedule
 
     def counted(*args: Any, **options: Any) -> Any:
         passes.append(args)
         return original(*args, **options)
 
-    monkeypatch.setattr(general_executable, "schedule", counted)
+    monkeypatch.setattr(general_schedule, "schedule", counted)
     monkeypatch.setattr(
         general_executable, "_PROVISIONAL_SHARE", 1e9
     )  # else slow machines run the passes earlier

@@ -16,28 +16,27 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import groupby
 from typing import Any
 from weakref import ref
 
 from jittape.compile.cache.kernel_cache import registry
 from jittape.compile.ir.kernel import Kernel
-from jittape.compile.llvm.blas import host_facts
 from jittape.compile.llvm.loaded_code import CodeHandle
 from jittape.compile.rewrite.bind_constants import bind_constants
-from jittape.compile.schedule.schedule import schedule
-from jittape.compile.schedule.steps import KernelStep, NumpyStep, RowTile, Schedule, Step
+from jittape.compile.schedule.steps import KernelStep, NumpyStep, Schedule
 from jittape.core.buffers import Buffer
 from jittape.core.config import config
 from jittape.core.locks import cached_property
-from jittape.core.program import Aval, Program, bodies_of
-from jittape.core.simplify import simplify
+from jittape.core.program import Program
+from jittape.core.symbolic.extent_functions import with_present_values
 from jittape.core.symbolic.extents import Extents
 from jittape.core.symbolic.plain_numbers import numbers_of
 from jittape.core.tuning import tuning
-from jittape.errors import ProgramError
 from jittape.runtime.executable import CompiledExecutable, counts_of_origins, executable_of
 from jittape.runtime.gc_tracking import untrack
+from jittape.runtime.general_schedule import comparable, program_and_schedule, running_passes, without_ops
 from jittape.runtime.launch_tables import LaunchTable, kernels_of
 from jittape.runtime.path_executable import count_program
 from jittape.runtime.table_templates import TableTemplate
@@ -166,25 +165,20 @@ class GeneralExecutable:
     def _variant_at(self, values: Sequence[int]) -> _Variant | None:
         """Run the passes with extents that have these values, and return their schedule as a variant."""
         extents = Extents(values)
-        extents.ignores_coincidences = True
         try:
-            with extents.hashed_by_expression():
-                general = self._program_at(*extents.variables)
-                if general is None:
+            with running_passes(extents):
+                made = program_and_schedule(extents, self._program_at, self._donated)
+                if made is None:
                     return None
-                found = _without_ops(schedule(simplify(general), self._donated, target=host_facts))
-                self._numbers = numbers_of(general, products=True)
+                made = made[0], without_ops(made[1])
+                self._numbers = numbers_of(made[0], products=True)
                 if not extents.is_general(self._numbers):
                     self._failures += extents.pinned_at is not None
                     return None
-                return _Variant(
-                    extents, general, found, values, self._program_at, self._scalars, self._donated
-                )
+                return _Variant(extents, *made, values, self._program_at, self._scalars, self._donated)
         except Exception:
             self._failures += 1
             return None
-        finally:
-            extents.close()
 
 
 class _Variant:
@@ -241,6 +235,7 @@ class _Variant:
             return None
         of_steps = replace(program, avals={**program.avals, **found.program.avals})
         made = CompiledExecutable(program, self._scalars, self._donated, replace(found, program=of_steps))
+        made._remade = partial(self.explained_at, values)
         if self._is_verified:
             self._kernels = kernels_of([step for step in found.steps if isinstance(step, KernelStep)])
         return made
@@ -250,13 +245,31 @@ class _Variant:
         for near in (values, *[[n + step for n in self._values] for step in (1, -1)]):
             if self._is_exact_at(*near) is None:  # the passes decide otherwise about speed
                 continue
-            program, found = self._program_at(*near), self._schedule_at(*near)
-            if program is not None and found is not None:
-                fresh = _without_ops(schedule(simplify(program), self._donated, target=host_facts))
+            found, fresh = self._schedule_at(*near), self._fresh_schedule_at(near)
+            if found is not None and fresh is not None:
                 self._is_verified = True
-                self._is_sound = _comparable(fresh) == _comparable(found)
+                self._is_sound = comparable(fresh) == comparable(found)
                 return self._is_sound
         return False
+
+    def _fresh_schedule_at(self, values: Sequence[int]) -> Schedule | None:
+        """Return the schedule from passes with extents that have these values; None if a guard fails.
+
+        Passes with plain numbers decide by sizes what passes with extents leave to kernels.
+        """
+        extents = Extents(values)
+        with running_passes(extents):
+            made = program_and_schedule(extents, self._program_at, self._donated)
+        return None if made is None else without_ops(with_present_values(made[1]))
+
+    def explained_at(self, values: Sequence[int], *_: Any, **__: Any) -> Schedule:
+        """Return the schedule for these values with kernels and ops, for what `CompiledExecutable` explains."""
+        extents = Extents(self._values)
+        with running_passes(extents):
+            made = program_and_schedule(extents, self._program_at, self._donated)
+            assert made is not None
+            found: Schedule = extents.function(made[1], slack=_FIRST_RUN_SLACK)(*values)
+        return found
 
     def schedule_of(self, values: Sequence[int], program: Program) -> Schedule:
         """Return the schedule for values whose guards hold."""
@@ -325,6 +338,7 @@ class _Derived(CompiledExecutable):
     ) -> None:
         self._variant, self._values, self._program_of = variant, values, program_of
         self._donated = variant._donated
+        self._remade = partial(variant.explained_at, values)
         self.is_cached = self._lacks_ops = True
         self.scalar_inputs = variant._scalars
         self._code = code
@@ -375,42 +389,6 @@ class _Derived(CompiledExecutable):
         if self.note_seconds is not None:
             self.note_seconds(time.perf_counter() - began)
         return results
-
-
-def _without_ops(found: Schedule) -> Schedule:
-    """Return a schedule without the ops that only explain it. Its program has the avals that NumPy steps need."""
-    steps: list[Step] = []
-    avals: dict[int, Aval] = {}
-    for step in found.steps:
-        if isinstance(step, NumpyStep):
-            if any([bodies_of(op) for op in step.ops]):
-                raise ProgramError("NumPy runs a body as a program")
-            avals.update([(op.out, found.program.avals[op.out]) for op in step.ops])
-            steps.append(step)
-        else:
-            steps.append(replace(step, ops=(), bodies=tuple(map(_without_ops, step.bodies))))
-    return replace(found, steps=tuple(steps), program=Program(found.program.inputs, (), (), avals))
-
-
-def _comparable(found: Schedule) -> Schedule:
-    """Return what a schedule has in common with one of plain numbers: not the places of values in the arena."""
-    steps: list[Any] = []
-    tiles: dict[RowTile | None, int] = {}
-    for step in found.steps:
-        if isinstance(step, NumpyStep):
-            steps.append((step.storages, step.avals, step.results, [op[:4] for op in step.ops]))
-            continue
-        # Tile loops are compared by number. Their regions depend on the places of values.
-        number = tiles.setdefault(step.tile, len(tiles))
-        tile: Any = step.tile and (number, step.tile.blocks, step.tile.moved, step.tile.work)
-        # The table of a loop or a branch has the places of its body's values.
-        sizes: Any = len(step.sizes) if step.bodies else step.sizes
-        name: Any = step.kernel.name
-        steps.append(
-            replace(step, kernel=name, sizes=sizes, tile=tile, bodies=tuple(map(_comparable, step.bodies)))
-        )
-    spare: Any = sorted([kernel.name for kernel in found.spare])
-    return replace(found, steps=tuple(steps), spare=tuple(spare), offsets=(), lengths=(), arena=0)
 
 
 def with_constants(program: Program, constants: Mapping[int, float]) -> Program:

@@ -19,7 +19,7 @@ from jittape.compile.ir.operand_maps import index_of
 from jittape.compile.ir.target_facts import TargetFacts
 from jittape.core.forms import Alias
 from jittape.core.program import Aval, Op
-from jittape.core.symbolic.extent_functions import is_about_at_most
+from jittape.core.symbolic.extent_functions import is_about_at_most, is_open
 from jittape.core.symbolic.extents import Extent, applied
 from jittape.core.tuning import tuning
 from jittape.value_classes import NamedTuple
@@ -30,6 +30,7 @@ __all__ = [
     "Product",
     "batch_loops",
     "block_sizes",
+    "block_sizes_or_zeros",
     "contiguous",
     "followed_layout",
     "form_of",
@@ -218,6 +219,23 @@ def block_sizes(product: Product, unpacked: bool) -> tuple[int, int, int]:
     return extents[0], extents[1], extents[2]
 
 
+def block_sizes_or_zeros(product: Product, dtype: np.dtype[Any], unpacked: bool) -> tuple[int, int, int]:
+    """Return what `block_sizes` does, or zeros for sizes at which jittape's own loops multiply; it adds no guard."""
+    sizes = product.rows, product.columns, product.inner
+    layout = product._replace(rows=1, columns=1, inner=1)
+    rows, columns, inner = (
+        applied(_block_size_or_zero, axis, *sizes, layout, dtype, unpacked) for axis in range(3)
+    )
+    return rows, columns, inner
+
+
+def _block_size_or_zero(
+    axis: int, rows: int, columns: int, inner: int, layout: Product, dtype: np.dtype[Any], unpacked: bool
+) -> int:
+    product = layout._replace(rows=rows, columns=columns, inner=inner)
+    return 0 if _fits_loops(product, dtype) else block_sizes(product, unpacked)[axis]
+
+
 def _piece_of(extent: int, others: int) -> int:
     """Return the extent of the pieces that the longest extent of a product is cut into."""
     return min(extent, max(16, tuning.gemm_piece_multiplications // others // 16 * 16))
@@ -238,7 +256,8 @@ def wants_rows(products: Sequence[Product], dtype: np.dtype[Any], target: Target
 
     With AVX-512 and without packing, 64x64 @ (64x64)' takes 7.6 µs in float64 and 64x64 @ 64x64 4.6 µs; in float32 3.6
     and 2.4; the copy takes 0.9 and 0.7. Stacks are alike: 25 products of 100x10 and 10x10 take 67 instead of 95 µs. The
-    gain grows with the elements of the results, the cost of the copy with those of the operand.
+    gain grows with the elements of the results, the cost of the copy with those of the operand. Loops pack the operand
+    of a product of few summands, which takes as long as the copy.
 
     Where the BLAS has kernels for AVX2 only, loops multiply the copy faster. In a stack, 16x128 @ (32x128)' takes 2.3
     instead of 3.6 µs in float64 and 1.6 instead of 1.8 in float32, and 64x64 @ (64x64)' 5.8 instead of 10.8 and 3.4
@@ -249,6 +268,8 @@ def wants_rows(products: Sequence[Product], dtype: np.dtype[Any], target: Target
     if not all([_slow(p) for p in products]):  # first, as it compares no extents
         return False
     first = products[0]
+    if target.wide_registers and first.inner <= tuning.short_gemm_extent:
+        return False
     fits = all(
         [
             is_about_at_most(p.rows * p.columns * p.inner, tuning.unpacked_gemm_multiplications)
@@ -266,7 +287,7 @@ def _wants_rows_for_loops(products: Sequence[Product], dtype: np.dtype[Any], tar
     copies = [p._replace(y=p.y._replace(transposed=False)) for p in products]
     return (
         all([form_of(p, dtype, target) == "matrix" for p in products])
-        and all([form_of(p, dtype, target) == "tiled" for p in copies])
+        and all([form_of(p, dtype, target).startswith("tiled") for p in copies])
         and sum([p.rows for p in products]) >= tuning.short_gemm_extent
     )
 
@@ -284,24 +305,37 @@ def form_of(product: Product, dtype: np.dtype[Any], target: TargetFacts) -> str:
     is_packed = _slow(product) and product.inner <= tuning.short_gemm_extent
     if dtype.kind == "f" and (not product.y.transposed or is_packed):
         if target.wide_registers:
-            return "tiled" if _is_tiled(product, dtype, target.unpacked) else "matrix"
+            return _form_with_wide_registers(product, dtype, target.unpacked)
         total = product.rows * product.columns * product.inner
         return "tiny" if total <= tuning.tiny_gemm_multiplications else "matrix"
     return "matrix"
 
 
-def _is_tiled(product: Product, dtype: np.dtype[Any], unpacked: bool) -> bool:
-    """Return whether jittape's own loops multiply faster than the BLAS, with 32 registers of 64 bytes."""
+def _form_with_wide_registers(product: Product, dtype: np.dtype[Any], unpacked: bool) -> str:
+    """Return which is faster with 32 registers of 64 bytes: jittape's own loops or the BLAS.
+
+    The sizes decide at run time if the length of a row of y, or of the sum, is open.
+    """
+    least_rows, least_bytes = tuning.tiled_gemm_least if unpacked else (1, 1)
+    # Few lengths are near these minima.
+    if not (
+        is_about_at_most(least_rows, product.rows)
+        and is_about_at_most(least_bytes, product.columns * dtype.itemsize)
+    ):
+        return "matrix"
+    if is_open(product.inner) or is_open(product.columns):
+        return "tiled or matrix"
+    return "tiled" if _fits_loops(product, dtype) else "matrix"
+
+
+def _fits_loops(product: Product, dtype: np.dtype[Any]) -> bool:
+    """Return whether loops are as exact as the BLAS and y fits the cache: exactly, as both may round differently."""
     rows, columns, inner = product.rows, product.columns, product.inner
     most_summands, most_bytes = tuning.tiled_gemm_limits
-    least_rows, least_bytes = tuning.tiled_gemm_least if unpacked else (1, 1)
-    # Most comparisons are exact, as loops and the BLAS may round differently; few lengths are near the last two.
     return bool(
         inner <= most_summands
         and rows * columns * inner <= tuning.tiled_gemm_multiplications
         and inner * columns * dtype.itemsize <= most_bytes
-        and is_about_at_most(least_rows, rows)
-        and is_about_at_most(least_bytes, columns * dtype.itemsize)
     )
 
 
@@ -332,10 +366,10 @@ def _form_with_column(product: Product, dtype: np.dtype[Any]) -> str:
 
 
 def _is_skinny(product: Product) -> bool:
-    return (
-        _slow(product)
-        and all(1 < n <= tuning.short_gemm_extent for n in _plain_first((product.rows, product.columns)))
-        and tuning.skinny_gemm_summands[0] <= product.inner <= tuning.skinny_gemm_summands[1]
+    short = (2, tuning.short_gemm_extent)
+    limits = ((product.rows, short), (product.columns, short), (product.inner, tuning.skinny_gemm_summands))
+    return _slow(product) and all(
+        low <= n <= high for n, (low, high) in sorted(limits, key=lambda limit: is_open(limit[0]))
     )
 
 

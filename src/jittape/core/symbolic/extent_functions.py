@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from jittape.core.symbolic.expression_writer import ExpressionWriter, guarded_function
 from jittape.core.symbolic.extents import Extent, applied, hint_of, terms_of
 from jittape.core.symbolic.guard_ranges import Sign
 from jittape.core.symbolic.polynomials import reduced, sums
@@ -18,8 +19,10 @@ __all__ = [
     "is_about_at_most",
     "is_always",
     "is_extent_of",
+    "is_open",
     "never_negative",
     "whole_quotient",
+    "with_present_values",
 ]
 
 
@@ -100,3 +103,15 @@ def whole_quotient(number: Any, divisor: Any) -> Any:
     if number.__class__ is Extent:
         return quotient if product.__class__ is Extent and product._terms == number._terms else None
     return quotient if divisor.__class__ is int and product == number else None
+
+
+def with_present_values(value: Any) -> Any:
+    """Return nested data with the present values of its extents, which adds no guard."""
+    writer = ExpressionWriter(lambda v: repr(v._hint) if v.__class__ is Extent else None, [])
+    text = writer.text(value)
+    return guarded_function((), (), (), [*writer.lines, text], writer.constants, Extent, {})()
+
+
+def is_open(value: Any) -> bool:
+    """Return whether a number differs between the lengths that a schedule serves; this adds no guard."""
+    return value.__class__ is Extent

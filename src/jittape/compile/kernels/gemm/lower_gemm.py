@@ -9,7 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from jittape.compile.analysis.gemm_operands import Product, block_sizes, form_of, with_column
+from jittape.compile.analysis.gemm_operands import (
+    Product,
+    block_sizes,
+    block_sizes_or_zeros,
+    form_of,
+    with_column,
+)
 from jittape.compile.analysis.parallelism import tasks_on_demand, work_of_products
 from jittape.compile.ir.gemm_kernel import Gemm, bits_of
 from jittape.compile.ir.instructions import Operand
@@ -59,7 +65,10 @@ class GemmLowering:
     def _lower(self, product: Product, dtype: np.dtype[Any], added: bool) -> LoweredGemm:
         target = self.target()
         form = form_of(product, dtype, target)
-        cut = block_sizes(product, form == "matrix" and target.unpacked)
+        if form == "tiled or matrix":
+            cut = block_sizes_or_zeros(product, dtype, target.unpacked)
+        else:
+            cut = block_sizes(product, form == "matrix" and target.unpacked)
         if form.startswith(("vector", "rows", "columns")):
             product = with_column(product)
         x, y, m, n = product.x, product.y, product.rows, product.columns
