@@ -65,8 +65,9 @@ def test_the_tangent_of_every_primitive_is_its_directional_derivative(row: Any) 
     expected = difference(along)
     scale = float(np.sum(np.abs(weight * got)))
     assert float(np.sum(weight * got)) == pytest.approx(expected, rel=1e-7, abs=1e-7 * (scale + 1))
-    (machine,) = compiled(tangents, (*operands, cotangent, *directions))
-    np.testing.assert_allclose(machine, got, rtol=1e-9, atol=1e-12)
+    if DIFFERENTIABLE.index(row) % 3 == 0:  # tangents consist of primitives, which `test_primitives` compiles
+        (machine,) = compiled(tangents, (*operands, cotangent, *directions))
+        np.testing.assert_allclose(machine, got, rtol=1e-9, atol=1e-12)
 
 
 def test_a_chain_of_elementwise_functions_and_its_tangent_are_one_loop() -> None:

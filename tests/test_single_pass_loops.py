@@ -218,9 +218,9 @@ def loops(code):
 
 
 @pytest.mark.parametrize("f", [*ONE_PASS, after_updates, *NOT, *LATE_COTANGENTS])
-@pytest.mark.parametrize("count", [7, 1, 0])
-def test_gradients_equal_differences(f, count):
-    check(f, X[:count].copy(), 0.7)
+def test_gradients_equal_differences(f):
+    for count in (7, 1, 0):
+        check(f, X[:count].copy(), 0.7)
 
 
 @pytest.mark.parametrize("f", ONE_PASS)

@@ -98,6 +98,12 @@ def test_the_parts_of_keras_are_imported_when_they_are_used(used, modules) -> No
     assert len(found["own"]) <= modules, found["own"]
 
 
+def test_functions_of_autograd_do_not_import_random_numbers() -> None:
+    """`numpy.random` takes 13 ms."""
+    found = report("import jittape.autograd.numpy as np; np.sin")
+    assert "numpy.random" not in found["others"]
+
+
 @pytest.mark.parametrize(("program", "modules", "files"), [(TAPE, 147, 15), (FUNCTION, 179, 15)])
 def test_a_first_gradient_with_a_filled_cache(program, modules, files, tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("JITTAPE_CACHE_DIR", str(tmp_path))
