@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, settings
 
 import jittape as jt
 from jittape.compile.schedule import pipeline
+from jittape.core import simplify
 from jittape.core.tuning import tuning
 from jittape.functions.marshaller import marshaller, simple_call
 from jittape.native import switch
@@ -63,7 +64,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session", autouse=True)
 def every_pass_checked() -> None:
     """Check the program or the steps after every pass."""
-    pipeline.verify_each_pass = True
+    pipeline.verify_each_pass = simplify.verify_each_pass = True
 
 
 @pytest.fixture(scope="session", autouse=True)
