@@ -109,7 +109,18 @@ def test_lanes_fill_vectors_of_the_widest_dtype(masks: Masks) -> None:
     assert lanes_in(kernel_of(light, float32)) == (16, 16)
     assert lanes_in(kernel_of(both, float64, float32)) == (8, 8)
     assert lanes_in(kernel_of(light, np.ones(9, np.int8))) == (32, 32)
-    assert lanes_in(kernel_of(medium, float64)) == (16, 8)
+    assert lanes_in(kernel_of(medium, float64)) == (32, 8)
+    assert lanes_in(kernel_of(medium, float32)) == (64, 16)
+
+
+def test_loops_over_many_arrays_handle_fewer_vectors_at_a_time(masks: Masks) -> None:
+    def of(n: int) -> Any:
+        return lambda *operands: [exp(x) for x in operands[:n]]
+
+    masks(True)
+    operands = [np.ones(9)] * 3
+    assert lanes_in(kernel_of(of(2), *operands)) == (32, 8)
+    assert lanes_in(kernel_of(of(3), *operands)) == (16, 8)
 
 
 @pytest.mark.parametrize(

@@ -255,7 +255,7 @@ class Tuning:
     unrelated_min_places: int = 16
     """Minimum memory places of a loop for which LLVM is told no distances between them: see `scalar_body`."""
     lanes_limit: int = 32
-    """Maximum lanes of a vector; a mask of more lanes takes many comparisons."""
+    """Maximum lanes of a vector with a mask, which takes many comparisons; others have at most twice as many."""
     light_loop_cost: int = 16
     """Maximum cost of a loop that waits for memory and is compiled for one vector at a time: 480 of them compile in
     2.1 s instead of 2.2. Where LLVM vectorizes them, it takes 3.3 s instead of 4.8."""
@@ -266,9 +266,16 @@ class Tuning:
     window_cost: int = 10
     """Minimum cost of a vectorized loop for each column in windows: LLVM adds two of float64 in 2.3 us, not 3.7."""
     heavy_loop_cost: int = 320
-    """Maximum cost of a loop that handles two vectors at a time; one vector of a larger loop has enough parallelism."""
+    """Maximum cost of a loop that handles several vectors at a time; one vector of a larger loop is parallel enough."""
     vector_loop_loads: int = 10
     """Maximum loads of a loop that handles two vectors at a time; more do not fit the registers."""
+    four_vectors_arrays: int = 4
+    """Maximum loads, stores and updates of a loop that handles four vectors at a time, if it handles two.
+
+    With two, its additions and multiplications wait for one another: the gradient of a chain of exponentials,
+    n=100,000, takes 349 us instead of 382. More arrays do not fit the registers: 252 steps of an option take 7.2 ms,
+    not 5.3.
+    """
     gemv_row_block: int = 8
     """Number of rows whose lane sums are added up together."""
     gemv_unrolled_registers: int = 4
@@ -351,8 +358,11 @@ class Tuning:
     """Maximum sets of result buffers that an executable remembers."""
     result_misses: int = 8
     """Number of runs in a row without free result buffers, after which a run checks the oldest set only."""
-    remembered_result_bytes: int = 1 << 18
-    """Minimum size, in bytes, of results that each run allocates from the pool."""
+    remembered_result_bytes: int = 1 << 19
+    """Minimum size, in bytes, of results that each run allocates from the pool.
+
+    Between runs of long kernels, the pool's code leaves the caches: a result of 400 kB takes 152 us instead of 165.
+    """
     remembered_set_bytes: int = 1 << 20
     """Maximum bytes from the pool in a set of remembered results; a larger set remembers none of these."""
     workspace_arena_bytes: int = 1 << 20

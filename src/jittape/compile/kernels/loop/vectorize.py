@@ -70,10 +70,12 @@ def lanes_in(kernel: LoopKernel) -> Lanes | None:
     dtypes += [kernel.operands[s.address.operand].dtype for s in kernel.stores if s.level == depth]
     summed = any(r.level < depth for r in kernel.reductions)
     together = 1 if cost > tuning.heavy_loop_cost or len(loads_of(kernel)) > tuning.vector_loop_loads else 2
+    if together == 2 and len(addresses_of(kernel)) <= tuning.four_vectors_arrays:
+        together = 4
     if cost <= tuning.light_loop_cost:
         together = 4 if summed else 1
     least = min(tuning.vector_bytes // max([dtype.itemsize for dtype in dtypes]), tuning.lanes_limit)
-    return Lanes(min(least * together, tuning.lanes_limit), least)
+    return Lanes(min(least * together, 2 * tuning.lanes_limit), least)
 
 
 def written_twice(kernel: LoopKernel) -> bool:
