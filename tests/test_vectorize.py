@@ -206,6 +206,20 @@ def test_loops_written_as_vectors_skip_the_vectorizer(function: Any, masks: Mask
     llvm.parse_assembly(text).verify()
 
 
+@pytest.mark.parametrize(
+    ("function", "lines"), [(light, 0), (exp, 5), (medium, 0)], ids=["light", "exp", "sum"]
+)
+def test_tasks_prefetch_the_operands_of_the_next_one(function: Any, lines: int, masks: Masks) -> None:
+    """The only task of an array, and its last one, have none; results are the same for any number of tasks."""
+    masks(True)
+    kernel = kernel_of(function, np.ones(100))
+    text = target.module_text(emit_module([definition_of(kernel)])).text
+    # Vectors of 32 float64 in the loop over whole vectors, of 8 in the other one's branch without a mask.
+    assert text.count('call void @"llvm.prefetch.p0"') == lines
+    for n in (1, 31, 32, 100, 70_000):
+        assert_same(function, np.linspace(-1.0, 1.0, n))
+
+
 def padded(x: Any, begin: int = 50, step: int = 1) -> Any:
     """100 numbers among 1,000, the others of which are zero."""
     return pad_op.bind(x, region=Region((0,), (begin,), (100,), (step,)), shape=(1000,))

@@ -270,7 +270,7 @@ class Tuning:
     vector_loop_loads: int = 10
     """Maximum loads of a loop that handles two vectors at a time; more do not fit the registers."""
     four_vectors_arrays: int = 4
-    """Maximum loads, stores and updates of a loop that handles four vectors at a time, if it handles two.
+    """Maximum loads, stores and sums of a loop that handles four vectors at a time, if it handles two.
 
     With two, its additions and multiplications wait for one another: the gradient of a chain of exponentials,
     n=100,000, takes 349 us instead of 382. More arrays do not fit the registers: 252 steps of an option take 7.2 ms,

@@ -22,6 +22,7 @@ __all__ = [
     "keep_scalar",
     "load_at",
     "one_at_a_time",
+    "prefetch",
     "unknown",
 ]
 
@@ -62,6 +63,17 @@ def constant_table(module: ir.Module, rows: tuple[tuple[float, ...], ...]) -> ir
         found.linkage, found.global_constant = "internal", True
         found.initializer = ir.Constant(found.value_type, [ir.Constant(row_type, list(row)) for row in rows])
     return found
+
+
+def prefetch(builder: ir.IRBuilder, place: ir.Value, nbytes: int) -> None:
+    """Emit the prefetch of memory into the second-level cache; it may lie outside of any array."""
+    number, line = ir.IntType(32), 64
+    kind = ir.FunctionType(ir.VoidType(), [place.type, number, number, number])
+    function = external(builder.module, kind, "llvm.prefetch.p0")
+    read, second_level, data = (ir.Constant(number, value) for value in (0, 2, 1))
+    for offset in range(0, nbytes, line):
+        at = builder.gep(place, [integer(offset)], source_etype=ir.IntType(8))
+        builder.call(function, [at, read, second_level, data])
 
 
 def load_at(

@@ -20,13 +20,14 @@ from jittape.compile.kernels.loop.vectorize import (
     is_reversed,
     loads_of,
     narrow_stride,
+    prefetches,
     read_stride,
     reads_ahead,
     strided_loads,
     strided_stores,
     written_twice,
 )
-from jittape.compile.llvm.ir_helpers import constant_table, for_steps, integer
+from jittape.compile.llvm.ir_helpers import constant_table, for_steps, integer, prefetch
 from jittape.compile.llvm.ir_value import IRValue, memory_type
 from jittape.compile.llvm.ir_vectors import (
     first_lanes,
@@ -87,6 +88,8 @@ class VectorBody(ScalarBody):
         # Values that are loaded before the loop's body, and stores that follow it.
         self._ahead: dict[Instruction, IRValue] = {}
         self._late: list[Callable[[], None]] | None = None
+        # The number of elements to those of the next task if these are prefetched.
+        self._next_task: ir.Value | None = None
 
     # ---- the loop ------------------------------------------------------------------------------------------------
 
@@ -103,6 +106,7 @@ class VectorBody(ScalarBody):
         """
         self._find_rows(start, addresses_of(self.kernel))
         self._find_rows_before()
+        self._next_task = self._distance_of_next_task(count, start) if prefetches(self.kernel) else None
         loads, stores = strided_loads(self.kernel), strided_stores(self.kernel)
         strided = [*[load.address for load in loads], *stores]
         self._strides = {_row(address): self._step(address.linear) for address in strided}
@@ -114,6 +118,14 @@ class VectorBody(ScalarBody):
         narrow()
         ahead = loads_of(self.kernel) if reads_ahead(self.kernel) else None
         self._rest(first, count, start, body, ahead)
+
+    def _distance_of_next_task(self, count: ir.Value, start: ir.Value | None) -> ir.Value:
+        """Emit the number of elements from a task to the next one, or zero if there is none."""
+        assert start is not None
+        assert self.kernel.task is not None
+        end = self.builder.add(start, count, flags=NO_WRAP)
+        is_last = self.builder.icmp_signed(">=", end, self.integers["n0"])
+        return self.builder.select(is_last, integer(0), self.integers[self.kernel.task])
 
     def fill(self, address: Address, count: ir.Value, start: ir.Value | None, value: IRValue) -> None:
         """Emit a loop like the innermost that writes `value` to `count` elements from `start` (0)."""
@@ -301,9 +313,13 @@ class VectorBody(ScalarBody):
         if _row(address) in self._strides:
             return self._load_strided(address, dtype, mask)
         builder, place = self.builder, self._place_of_lanes(address)
+        assert self.width is not None
         kind = like(memory_type(dtype), self.width)
         if mask is None:
             loaded = builder.load(place, align=dtype.alignment, typ=kind)
+            if self._next_task is not None and self.kernel.operands[address.operand].name[0] == "a":
+                ahead = builder.gep(place, [self._next_task], source_etype=memory_type(dtype))
+                prefetch(builder, ahead, self.width * dtype.itemsize)
         else:
             if perhaps_none:
                 place = self._place_of_some(mask, place, address)

@@ -45,6 +45,7 @@ __all__ = [
     "loads_of",
     "narrow_stride",
     "obstacle_to_lanes",
+    "prefetches",
     "read_stride",
     "reads_ahead",
     "strided_loads",
@@ -68,12 +69,12 @@ def lanes_in(kernel: LoopKernel) -> Lanes | None:
     inside = [n for n, level in enumerate(kernel.levels) if level == depth]
     dtypes = [*[kernel.dtype_of(n) for n in inside], *[r.dtype for r in kernel.reductions]]
     dtypes += [kernel.operands[s.address.operand].dtype for s in kernel.stores if s.level == depth]
-    summed = any(r.level < depth for r in kernel.reductions)
+    sums = [r for r in kernel.reductions if r.level < depth]
     together = 1 if cost > tuning.heavy_loop_cost or len(loads_of(kernel)) > tuning.vector_loop_loads else 2
-    if together == 2 and len(addresses_of(kernel)) <= tuning.four_vectors_arrays:
+    if together == 2 and len(addresses_of(kernel)) + len(sums) <= tuning.four_vectors_arrays:
         together = 4
     if cost <= tuning.light_loop_cost:
-        together = 4 if summed else 1
+        together = 4 if sums else 1
     least = min(tuning.vector_bytes // max([dtype.itemsize for dtype in dtypes]), tuning.lanes_limit)
     return Lanes(min(least * together, 2 * tuning.lanes_limit), least)
 
@@ -81,6 +82,17 @@ def lanes_in(kernel: LoopKernel) -> Lanes | None:
 def written_twice(kernel: LoopKernel) -> bool:
     """Return whether the loop's body is written for whole vectors and again for the rest."""
     return cost_of_innermost(kernel) <= tuning.heavy_loop_cost or not reads_ahead(kernel)
+
+
+def prefetches(kernel: LoopKernel) -> bool:
+    """Return whether a task prefetches the operands of the next one.
+
+    If the steps of a loop run on a few rows at a time, a task reads a few lines of each operand, and the processor
+    does not see the pattern: 252 steps of an option wait 1.3 of 5.0 ms for memory. Loops that compute little have no
+    time for a prefetch to end.
+    """
+    alone = kernel.depth == 1 and kernel.task is not None and not kernel.reductions
+    return alone and cost_of_innermost(kernel) > tuning.light_loop_cost
 
 
 def reads_ahead(kernel: LoopKernel) -> bool:
