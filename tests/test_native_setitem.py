@@ -1,4 +1,4 @@
-"""``x[key] = value`` in machine code: what Python does, with the same gradients and errors."""
+"""``x[key] = value`` and ``iter(x)`` in machine code: what Python does, with the same gradients and errors."""
 
 from __future__ import annotations
 
@@ -93,3 +93,22 @@ def test_machine_code_refuses_writes_that_nobody_sees():
             with pytest.raises(TypeError, match=r"z\[i"):
                 part[0] = 9.0
         assert row.tolist() == [1.0, 5.0]
+
+
+def test_iteration_runs_no_python_and_completes_paths_of_single_rows():
+    x, a, v = jt.constant(np.arange(4.0)), jt.constant(np.arange(6.0).reshape(3, 2)), jt.Variable([1.0, 2.0])
+    for call in (lambda: [*x], lambda: list(a), lambda: [*v]):
+        assert python_of(call) <= {"__len__"}
+    for _ in range(3):
+        for count in (1, 2, 4):
+            current_trace().step()
+            first = [x[i] for i in range(count)]
+            assert [float(row) for row in (*first, *x)] == [*range(count), 0, 1, 2, 3]
+        with jt.GradientTape() as tape:
+            tape.watch(a)
+            p, q, r = a
+            total = jt.reduce_sum(p * q * r)
+        assert tape.gradient(total, a).tolist() == [[8.0, 15.0], [0.0, 5.0], [0.0, 3.0]]
+        assert [*jt.zeros([0, 3])] == []
+        with pytest.raises(TypeError, match="0-d tensor"):
+            iter(jt.constant(1.0))

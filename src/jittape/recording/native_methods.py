@@ -24,6 +24,7 @@ from jittape.numpy_api.dtype_objects import DType
 from jittape.primitives.elementwise import arithmetic, bits, comparison, division
 from jittape.primitives.indexing.getitem import PLANS
 from jittape.recording.flushing import LOOP, Flushing
+from jittape.recording.lost_writes import ROW
 from jittape.recording.machine_code import path_tables
 from jittape.recording.machine_code.method_module import Method, MethodModule, SlotsOfClass
 from jittape.recording.machine_code.method_plans import plan_function, plan_method
@@ -150,6 +151,7 @@ def _methods() -> list[Method]:
         name = f"{owner.__name__}.__getitem__"
         arguments = name, owner is Variable
         methods.append(Method(owner, "__getitem__", ONE_ARGUMENT, "emit_getitem.define_getitem", arguments))
+    methods.append(Method(Operators, "__iter__", NO_ARGUMENT, "emit_items.define_iter"))
     for kind, become in _BECOMES.items():
         arguments = f"{kind.__name__}.__setitem__", f"{kind.__name__}.{become}"
         methods.append(Method(kind, "__setitem__", BY_NAMES, "emit_items.define_setitem", arguments))
@@ -214,6 +216,7 @@ _KNOWN: dict[str, Any] = {
     "CLEARED": CLEARED,
     "LARGE": LARGE,
     "LOOP": LOOP,
+    "ROW": ROW,
     "NOTHING_WRITTEN": NOTHING_WRITTEN,
     "SAME": SAME,
     "minus one": -1,

@@ -49,6 +49,7 @@ PYTHON_FUNCTIONS: Mapping[str, int] = {
     "PyNumber_Index": 64,
     "PyNumber_Power": 64,
     "PyObject_GetAttr": 64,
+    "PyObject_GetIter": 64,
     "PyObject_SetAttr": 32,
     "PyObject_Size": 64,
     "PyObject_Vectorcall": 64,

@@ -1,4 +1,4 @@
-"""Machine code of ``x[key] = value``, of ``np.take(x, indices, axis)``, and of indices of rows."""
+"""Machine code of ``x[key] = value``, ``iter(x)``, ``np.take(x, indices, axis)``, and of indices of rows."""
 
 from __future__ import annotations
 
@@ -7,13 +7,50 @@ from llvmlite import ir
 from jittape.compile.llvm.ir_helpers import integer
 from jittape.native.object_code import I32, ObjectCode
 from jittape.recording.machine_code.emit_getitem import Getitem, getitem
-from jittape.recording.machine_code.emit_methods import call_python
+from jittape.recording.machine_code.emit_methods import call_by_position, call_python
 from jittape.recording.machine_code.emit_operands import New
 
-__all__ = ["define_setitem", "rows_of", "take_by_operator"]
+__all__ = ["define_iter", "define_setitem", "rows_of", "take_by_operator"]
 
 _NAMED = 2
 """References to a tensor that the caller of ``x[key] = value`` has a name for: the name's and the call's."""
+
+
+def define_iter(new: New, function: ir.Function) -> None:
+    """Emit ``__iter__(self)``; Python records each row that the trie does not know."""
+    code = new(function)
+    own, _ = function.args
+    python, failed, raised = (code.block(name) for name in ("python", "failed", "raised"))
+    builder, memory, row = code.builder, code.words(2), code.words(1)
+    code.require(builder.or_(code.is_a(own, "Tensor"), code.is_a(own, "Variable")), python)
+    aval = code.get(own, "_aval", python)
+    code.require(code.is_a(aval, "Aval"), python)
+    shape = code.item(aval, 0)
+    code.require(code.differ(code.length_of(shape), integer(0)), python)
+    code.require(code.is_a(code.item(shape, 0), "int"), python)
+    rows = code.attempt(raised, "PyList_New", integer(0))
+    with code.each(code.size(code.item(shape, 0))) as i:
+        number = code.attempt(failed, "PyLong_FromSsize_t", i)
+        code.write(row, getitem(new, code, own, number))
+        with builder.if_then(code.same(code.read(row), integer(0)), likely=False):
+            code.write(memory, own)
+            code.write(memory, number, 1)
+            code.write(row, code.call_object(code.known("Operators.__getitem__"), memory, integer(2)))
+        code.decref(number)
+        code.require(code.differ(code.read(row), integer(0)), failed)
+        code.put(code.read(row), "Tensor._origin", code.incref(code.known("ROW")))
+        code.attempt(failed, "PyList_Append", rows, code.read(row))
+        code.decref(code.read(row))
+    found = code.call("PyObject_GetIter", rows)
+    code.decref(rows)
+    builder.ret(found)
+    code.begin(failed)
+    code.decref(rows)
+    builder.branch(raised)
+    code.begin(raised)
+    builder.ret(integer(0))
+    code.begin(python)
+    call_by_position(code, code.known("Operators.__iter__"), own)
 
 
 def define_setitem(name: str, become: str, new: New, function: ir.Function) -> None:
