@@ -34,7 +34,6 @@ __all__ = [
 ]
 
 SEQUENCES = frozenset((list, tuple))
-_REAL = frozenset((int, float))
 _EXACT = 2**53
 _SCALARS = (int, float, complex)
 _RECORDED = (Operators, TracedScalar)
@@ -76,17 +75,18 @@ def as_tensor(value: Any, dtype: Any = None, argument: str = "a") -> Tensor:
 
 def joined_tensors(values: Any) -> Any:
     """Return a sequence of tensors, nested or not, as one tensor; None if it has numbers other than beside doubles."""
-    parts = [joined_tensors(x) if x.__class__ in SEQUENCES else x for x in values]
-    dtypes = [x._aval.dtype for x in parts if hasattr(x, "_aval")]
-    if len(dtypes) < len(parts):
-        numbers = [x for x in parts if not hasattr(x, "_aval")]
-        if (
-            not {*map(type, numbers)} <= _REAL
-            or {*dtypes} != {float64}
-            or not all([type(x) is float or -_EXACT <= x <= _EXACT for x in numbers])
-        ):
+    parts: list[Any] = []
+    dtypes: list[Any] = []
+    for x in values:
+        part = joined_tensors(x) if x.__class__ in SEQUENCES else x
+        aval = getattr(part, "_aval", None)
+        if aval is not None:
+            dtypes.append(aval.dtype)
+        elif x.__class__ is not float and not (x.__class__ is int and -_EXACT <= x <= _EXACT):
             return None
-    return stack(parts) if parts else None
+        parts.append(part)
+    fits = len(dtypes) == len(parts) or all([dtype is float64 for dtype in dtypes])
+    return stack(parts) if dtypes and fits else None
 
 
 def fresh(array: np.ndarray[Any, Any]) -> Tensor:
