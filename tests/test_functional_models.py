@@ -259,3 +259,16 @@ def test_shapes_that_a_layer_returns_are_read_by_the_next():
     length = layers.Lambda(lambda x: jt.shape(x)[1:2])(x)
     ones = layers.Lambda(lambda n: jt.ones((1, int(n[0]))))(length)
     assert ones.shape == (None, None)
+
+
+@pytest.mark.parametrize(("length", "calls"), [(5, 1), (None, 2)])
+def test_a_layer_is_called_once_for_known_shapes_and_twice_for_open_ones(length, calls):
+    shapes = []
+
+    def double(x):
+        shapes.append(tuple(x.shape))
+        return x * 2.0
+
+    between = layers.Dense(2)(keras.Input((length, 3)))
+    layers.Lambda(double)(between)
+    assert len(shapes) == calls

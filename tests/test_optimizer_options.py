@@ -769,3 +769,41 @@ def test_muon_leaves_embeddings_and_excluded_layers_to_adam():
         assert (f"{name.replace('/', '_')}_0_velocity" in state) == adam
     optimizer.apply_gradients([(np.zeros(v.shape), v) for v in variables])
     assert [float(np.ravel(v.numpy())[0]) for v in variables] == pytest.approx([0.95, 1.0, 1.0, 1.0])
+
+
+@pytest.mark.parametrize(
+    ("options", "constraint", "values", "last"),
+    [  # of TensorFlow 2.21
+        (
+            {"gradient_accumulation_steps": 2},
+            "non_neg",
+            [[1.0, 0.0, 3.0, 4.0], [0.5, 0.0, 4.5, 2.0], [0.5, 0.0, 4.5, 2.0]],
+            [0.5, 0.0, 4.5, 2.0],
+        ),
+        (
+            {"use_ema": True, "ema_momentum": 0.5},
+            "non_neg",
+            [[0.5, 0.0, 4.5, 2.0], [0.0, 0.0, 7.35, 0.0], [0.0, 0.0, 11.415, 0.0]],
+            [-0.665, -2.58, 8.67, -2.66],
+        ),
+        (
+            {"use_ema": True, "ema_momentum": 0.5, "ema_overwrite_frequency": 2},
+            "unit_norm",
+            [
+                [0.11043, -0.83205, 0.99388, 0.5547],
+                [-0.04066, -0.9772, 0.99917, -0.2123],
+                [-0.26569, -0.54772, 0.96406, -0.83666],
+            ],
+            [-0.78272, -3.27662, 4.61806, -3.12747],
+        ),
+    ],
+)
+def test_constraints_apply_after_averages_and_in_steps_without_an_update(options, constraint, values, last):
+    w = jt.Variable([[1.0, -2.0], [3.0, 4.0]], constraint=jt.keras.constraints.get(constraint))
+    optimizer = optimizers.SGD(0.5, momentum=0.9, **options)
+    for expected in values:
+        optimizer.apply_gradients([(jt.constant([[1.0, 2.0], [-3.0, 4.0]]), w)])
+        np.testing.assert_allclose(w.numpy().ravel(), expected, atol=1e-5)
+    if optimizer.use_ema:
+        optimizer.finalize_variable_values([w])
+    np.testing.assert_allclose(w.numpy().ravel(), last, atol=1e-5)

@@ -254,6 +254,8 @@ class Optimizer(KeepsStep, Printed):
             updates = cast(due, self.iterations.dtype)
         if self.use_ema:  # also in a step that makes no update, as Keras does
             average(self, self._known, self.iterations, self.ema_momentum, self.ema_overwrite_frequency)
+        for v, constraint in [(v, c) for _, v in pairs if (c := v.constraint) is not None]:
+            v.assign(constraint(v))  # likewise, after the averages
         self.iterations.assign_add(updates)
 
     def _update_all(self, pairs: list[Pair], rate: Any) -> None:
@@ -282,8 +284,6 @@ class Optimizer(KeepsStep, Printed):
     def _update(self, gradient: Any, variable: Variable, rate: Any) -> None:
         self.decay(variable, rate, gradient.aval.dtype)
         self.update_step(gradient, variable, rate)
-        if variable.constraint is not None:
-            variable.assign(variable.constraint(variable))
 
     def apply(self, grads: Iterable[Any], trainable_variables: Iterable[Variable] | None = None) -> None:
         """Update every Variable; as `apply_gradients`, with two lists.

@@ -186,7 +186,7 @@ class SymbolicCall:
         return self._examples[pair]
 
     def _is_open(self) -> bool:
-        return any(x.examples[0] is not x.examples[1] for x in self.symbols())
+        return any(first is not second for first, second in [x.examples for x in self.symbols()])
 
     def _first_that_fits(self, pair: int) -> Any:
         """Return the first result for this or the next of `OPEN_LENGTHS`; raise the first error if none fits."""
@@ -254,7 +254,11 @@ def _unread(examples: Any) -> Any:
         set_mask(result, mask_of(x))
         return result
 
-    return tuple([zeros_like(x) if isinstance(x, Tensor) else x for x in examples])
+    first, second = examples
+    if not isinstance(first, Tensor):
+        return examples
+    kept = zeros_like(first)
+    return kept, kept if second is first else zeros_like(second)
 
 
 def is_symbolic(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
