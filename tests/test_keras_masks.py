@@ -205,3 +205,28 @@ def test_a_layer_at_each_step_keeps_its_moving_averages():
     rows = [single(x[:, step], training=True).numpy() for step in range(3)]
     np.testing.assert_allclose(layer(x, training=True).numpy(), np.stack(rows, 1), rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(layer.layer.moving_mean.numpy(), single.moving_mean.numpy(), rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("weights", "mean", "total"),
+    [  # of TensorFlow 2.21
+        (None, 6.5, 13.0),
+        (0.5, 5.5, 2.75),
+        ([[0.5, 2.0, 1.0], [1.0, 3.0, 4.0]], 7.722222, 11.583333),
+        ([[0.5], [2.0]], 7.5, 7.5),
+    ],
+)
+def test_the_mask_of_weighted_values_is_part_of_the_weights(weights, mean, total):
+    class Masked(layers.Layer):
+        def compute_mask(self, inputs, previous_mask=None):
+            return jt.constant([[True, False, True], [False, True, False]])
+
+        def call(self, inputs):
+            return inputs * 1.0
+
+    metric = jt.keras.metrics.Mean()
+    metric.update_state(
+        Masked()(np.arange(1.0, 13.0, dtype="float32").reshape(2, 3, 2)), sample_weight=weights
+    )
+    found = float(metric.result()), float(metric.total)
+    np.testing.assert_allclose(found, (mean, total), rtol=1e-5)

@@ -166,12 +166,17 @@ class _Reduction(Metric):
         self.count = self.add_weight(name="count")
 
     def update_state(self, values: Any, sample_weight: Any = None) -> None:
-        """Add values, each times its weight if there are weights; the first dimension counts the values."""
-        values = cast(as_tensor(values), self.dtype)
+        """Add values, each times its weight if there are weights; the first dimension counts the values.
+
+        As in Keras, the mask of the values matters if there are weights.
+        """
+        given, values = values, cast(as_tensor(values), self.dtype)
         if sample_weight is None:
             self._add(values, constant(len(values) if values.shape else 1.0, self.dtype))
             return
         weights = cast(as_tensor(sample_weight), self.dtype)
+        if (mask := mask_of(given)) is not None:
+            weights = weights_with_mask(weights, mask, self.dtype)
         if weights.ndim == values.ndim + 1 and weights.shape[-1] == 1:
             weights = squeeze(weights, -1)
         if weights.ndim < values.ndim:
