@@ -1,8 +1,8 @@
 """Random ``@njit`` programs against differences and forward mode, and eight threads that call one gradient.
 
-``python -m pytest tests/fuzz/test_njit_programs.py --programs 5000 --seed 7`` checks 5,000 programs, 1,250 with
-stencils and 1,250 with uncommon statements, 0.15 s each on one core. Python runs the generated code; one program in
-fifty is compiled by Numba. One in twenty is derived twice.
+``python -m pytest tests/fuzz/test_njit_programs.py --programs 5000 --seed 7`` checks 5,000 programs, and 1,250 each
+with stencils, with uncommon statements, and on matrices of any layout and size: 0.15 s each on one core. Python runs
+the generated code; one program in fifty is compiled by Numba. One in twenty is derived twice.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from conftest import FEW
 from njit_as_python import check_compiled, check_programs, check_second_derivatives
 from random_njit import random_arguments, random_program, special_arguments
 from random_njit_edges import random_edges
+from random_njit_layouts import layout_arguments, random_layouts
 from random_stencils import random_stencils, stencil_arguments
 
 BATCHES = 8
@@ -35,6 +36,7 @@ def test_random_njit_programs(batch: int, programs: range):
     assert check_programs(seeds) > 0
     check_programs(seeds[::4], random_stencils, stencil_arguments)
     check_programs(seeds[::4], random_edges, may_refuse=True)
+    check_programs(seeds[::4], random_layouts, layout_arguments, may_refuse=True)
     for k, seed in enumerate(seeds[::20]):
         arguments_of = special_arguments if k % 2 else random_arguments
         check_second_derivatives(*random_program(seed), arguments_of(seed), seed)
