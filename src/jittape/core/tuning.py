@@ -82,18 +82,10 @@ class Tuning:
     """Cost that one thread executes per ns, on elements of 8 bytes."""
     memory_access_cost: int = 20
     """Cost of loading or storing an element."""
-    gemm_bytes_per_ns: Mapping[str, int] = MappingProxyType(
-        {
-            "matrix": 400,
-            "vector": 32,
-            "tiny": 64,
-            "tiled": 400,
-            "tiled or matrix": 400,
-            "dots": 128,
-            "rows": 110,
-            "columns": 110,
-        }
-    )
+    gemm_bytes_per_ns: Mapping[str, int] = MappingProxyType({
+        "matrix": 400, "vector": 32, "tiny": 64, "tiled": 400, "tiled or matrix": 400, "dots": 128, "rows": 110,
+        "columns": 110,
+    })  # fmt: skip
     """Speed of each form of `Gemm`: multiplications times the bytes of an element, per ns."""
     lapack_bytes_per_ns: int = 40
     """Speed of LAPACK: multiplications times the bytes of an element, per ns."""
@@ -211,7 +203,9 @@ class Tuning:
     """Minimum ratio of the elements of a transposed array to those of an operand that is broadcast to it."""
 
     small_part_ratio: int = 4
-    """Minimum ratio of the elements of an array to those of a part that a loop's body writes one after another."""
+    """Minimum ratio of the elements of an array to those of a part that is written in its memory."""
+    fused_parts_limit: int = 16
+    """Maximum small parts of arrays that a program without loops writes as a part of loops over the whole arrays."""
 
     # ---- compile/fuse ------------------------------------------------------------------------------------------------
 
@@ -270,11 +264,8 @@ class Tuning:
     vector_loop_loads: int = 10
     """Maximum loads of a loop that handles two vectors at a time; more do not fit the registers."""
     four_vectors_arrays: int = 4
-    """Maximum loads, stores and sums of a loop that handles four vectors at a time, if it handles two.
-
-    With two, its additions and multiplications wait for one another: the gradient of a chain of exponentials,
-    n=100,000, takes 349 us instead of 382. More arrays do not fit the registers: 252 steps of an option take 7.2 ms,
-    not 5.3.
+    """Maximum loads, stores and sums of a loop that handles four vectors at a time instead of two, which wait for one
+    another: the gradient of 100,000 chains of exponentials takes 349 us, not 382. More arrays do not fit the registers.
     """
     gemv_row_block: int = 8
     """Number of rows whose lane sums are added up together."""
@@ -359,10 +350,8 @@ class Tuning:
     result_misses: int = 8
     """Number of runs in a row without free result buffers, after which a run checks the oldest set only."""
     remembered_result_bytes: int = 1 << 19
-    """Minimum size, in bytes, of results that each run allocates from the pool.
-
-    Between runs of long kernels, the pool's code leaves the caches: a result of 400 kB takes 152 us instead of 165.
-    """
+    """Minimum size, in bytes, of results that each run allocates from the pool; with half of it, a result of 400 kB
+    takes 165 instead of 152 us, since the code of the pool leaves the caches between runs."""
     remembered_set_bytes: int = 1 << 20
     """Maximum bytes from the pool in a set of remembered results; a larger set remembers none of these."""
     workspace_arena_bytes: int = 1 << 20

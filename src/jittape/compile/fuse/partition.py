@@ -75,9 +75,9 @@ class Partition:
         program: Program,
         target: Target,
         before: Partition | None = None,
-        is_body: bool = False,
+        writes_parts: bool = False,
     ) -> None:
-        self.program, self.is_body = program, is_body
+        self.program, self.writes_parts = program, writes_parts
         self.target = target
         self.avals = program.avals
         self.op_of = {op.out: op for op in program.ops}
@@ -172,7 +172,7 @@ class Partition:
         an array of which a loop's body changes one element stays in its memory.
         """
         base, value, *indices = op.args
-        taken, reads = scatter_memory(op, self.program, self._users[base], self.classes, self.is_body)
+        taken, reads = scatter_memory(op, self.program, self._users[base], self.classes, self.writes_parts)
         if taken is not None:
             self.overwritten[op.out] = taken
         self._read_before[op.out] = reads

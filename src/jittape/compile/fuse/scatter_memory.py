@@ -38,11 +38,11 @@ def users_of(program: Program) -> dict[int, list[Op]]:
 
 
 def scatter_memory(
-    op: Op, program: Program, users: Sequence[Op], classes: Mapping[int, OpClass], is_body: bool
+    op: Op, program: Program, users: Sequence[Op], classes: Mapping[int, OpClass], writes_parts: bool
 ) -> ScatterMemory:
     """Return the memory of a scatter, of whose first operand all uses are `users`."""
     base, avals = op.args[0], program.avals
-    reads = [user.out for user in users[: users.index(op)] if is_body and _is_part(user, avals)]
+    reads = [user.out for user in users[: users.index(op)] if writes_parts and _is_part(user, avals)]
     is_read_later = len(users) > 1 + len(reads) or base in program.outputs
     is_made_here = classes.get(base) in (OpClass.SCATTER, OpClass.CONTROL)
     return ScatterMemory(base if is_made_here and not is_read_later else None, reads)

@@ -21,22 +21,22 @@ from jittape.core.program import Op, Program
 __all__ = ["add_scattered"]
 
 
-def add_scattered(program: Program, is_body: bool = False) -> Program:
-    """Return `program` with single elements, in bodies also small parts, added to the other terms of a sum."""
+def add_scattered(program: Program, writes_parts: bool = False) -> Program:
+    """Return `program` with single elements, or with `writes_parts` small parts, added to the other terms of a sum."""
     primitives = primitives_of(program)
-    forms = Scatter | Pad if is_body else Scatter
+    forms = Scatter | Pad if writes_parts else Scatter
     if not any(isinstance(p.lowering, forms) for p in primitives) or not any(
         p.is_addition for p in primitives
     ):
         return program
-    return _Sums(program, is_body).result()
+    return _Sums(program, writes_parts).result()
 
 
 class _Sums:
     """The sums of a program. The ops of a sum whose only use is in another one belong to that sum."""
 
-    def __init__(self, program: Program, is_body: bool) -> None:
-        self.is_body = is_body
+    def __init__(self, program: Program, writes_parts: bool) -> None:
+        self.writes_parts = writes_parts
         self.editor = Editor(program)
         self.program = program
         self.op_of = {op.out: op for op in program.ops}
@@ -83,17 +83,17 @@ class _Sums:
     def _is_element(self, slot: int) -> bool:
         """Return whether a term is an element, or a part with one index, that is added to zeros.
 
-        In a body, few elements or a small part of an array of zeros are enough.
+        With `writes_parts`, few elements or a small part of an array of zeros are enough.
         """
         op, avals = self.op_of.get(slot), self.editor.avals
         if op is None or not self._is_term(slot):
             return False
         form = op.primitive.lowering
         if isinstance(form, Pad):
-            return self.is_body and is_small_part(avals[op.args[0]], avals[slot])
+            return self.writes_parts and is_small_part(avals[op.args[0]], avals[slot])
         if not isinstance(form, Scatter):
             return False
         combining = form.combining(**dict(op.params))
-        few = self.is_body and is_small_part(avals[op.args[1]], avals[slot])
+        few = self.writes_parts and is_small_part(avals[op.args[1]], avals[slot])
         one = few or avals[op.args[2]].size == 1
         return one and combining is not None and combining.is_addition and is_zero(op.args[0], self.op_of)

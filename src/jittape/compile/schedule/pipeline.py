@@ -22,7 +22,7 @@ from jittape.compile.rewrite.join_parts import join_parts
 from jittape.compile.rewrite.layout_transposition import transpose_layouts
 from jittape.compile.rewrite.program_editor import separate_outputs
 from jittape.compile.rewrite.reads_first import reads_first
-from jittape.compile.rewrite.scatter_parts import scatter_parts
+from jittape.compile.rewrite.scatter_parts import scatter_parts, writes_many_parts
 from jittape.compile.rewrite.sum_before_product import sum_before_product
 from jittape.compile.rewrite.symmetric_sums import symmetric_sums
 from jittape.compile.rewrite.views_in_loops import views_in_loops
@@ -77,13 +77,13 @@ def _check_program(draft: Draft) -> None:
 
 def _check_steps(draft: Draft) -> None:
     """Check the schedule that the steps would make as they are."""
-    check_schedule(planned(draft), draft.is_body)
+    check_schedule(planned(draft), draft.is_body, draft.writes_parts)
     check_versions(draft)
 
 
 def _check_result(draft: Draft) -> None:
     assert draft.schedule is not None
-    found = check_schedule(draft.schedule, draft.is_body)
+    found = check_schedule(draft.schedule, draft.is_body, draft.writes_parts)
     check_versions(draft)
     inputs, outputs = len(found.program.inputs), len(found.program.outputs)
     if draft.is_body and found.outputs != tuple(range(inputs, inputs + outputs)):
@@ -102,9 +102,12 @@ def _rewrite(name: str, function: Callable[[Program], Program]) -> Pass:
 def _scatter_parts(draft: Draft) -> None:
     """Write small parts of arrays, and add small parts to arrays, in their memory."""
     if draft.is_body:
-        draft.program = scatter_parts(add_in_control(draft.program))
-    draft.program = add_scattered(draft.program, draft.is_body)
-    if draft.is_body:
+        draft.program = add_in_control(draft.program)
+    draft.writes_parts = draft.is_body or writes_many_parts(draft.program)
+    if draft.writes_parts:
+        draft.program = scatter_parts(draft.program)
+    draft.program = add_scattered(draft.program, draft.writes_parts)
+    if draft.writes_parts:
         draft.program = reads_first(draft.program)
 
 

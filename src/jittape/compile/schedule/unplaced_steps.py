@@ -126,6 +126,8 @@ class Draft:
         Whether steps over the same rows may run in a tile loop.
     is_body : bool
         Whether the program is the body of a loop or a branch, where each output needs a storage of its own.
+    writes_parts : bool
+        Whether small parts of arrays are written in the memory of the array, which is then read before.
     schedule_body : callable
         Schedules the body of a loop or a branch; called with its program and the pairs of `donated`, if any.
     target : callable
@@ -156,6 +158,7 @@ class Draft:
     donated: tuple[tuple[int, int], ...] = ()
     tile_rows: bool = True
     is_body: bool = False
+    writes_parts: bool = False
     avals: dict[int, Aval] = field(default_factory=dict)
     owner_of: dict[int, int] = field(default_factory=dict)
     steps: list[UnplacedStep] = field(default_factory=list)
@@ -171,7 +174,7 @@ class Draft:
     def partition(self) -> Partition:
         """The partition of the current program; properties of ops are reused from that of an earlier one."""
         if self._partition is None or self._partition.program is not self.program:
-            self._partition = Partition(self.program, self.target, self._partition, self.is_body)
+            self._partition = Partition(self.program, self.target, self._partition, self.writes_parts)
         return self._partition
 
     def owners(self, slots: Sequence[int]) -> list[int]:

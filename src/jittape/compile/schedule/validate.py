@@ -60,18 +60,19 @@ def touched_by(step: Step) -> Touched:
     return Touched(reads, updates, writes, storages[made:])
 
 
-def check_schedule(schedule: Schedule, is_body: bool = False) -> Schedule:
+def check_schedule(schedule: Schedule, is_body: bool = False, writes_parts: bool = False) -> Schedule:
     """Return `schedule` if its steps can run in their order on their memory, else raise `ProgramError`.
 
     A step reads inputs and values that earlier steps have written. No step writes a storage that has been read before,
     nor an input that is still needed or while the run may end early; a body's inputs that change are buffers of its
-    loop, which an early end discards. In a body, a storage that has been read may be updated: `check_versions` checks
-    that. Temporaries that are in use at the same time do not overlap in the arena. Every output is written; those of a
-    whole program that share a storage, as equal values may, have one shape and dtype. A kernel that reads what it
-    writes does so in the memory of an input that is given away, or of a temporary that ends with the step.
+    loop, which an early end discards. With `writes_parts`, a storage that has been read may be updated:
+    `check_versions` checks that. Temporaries that are in use at the same time do not overlap in the arena. Every output
+    is written; those of a whole program that share a storage, as equal values may, have one shape and dtype. A kernel
+    that reads what it writes does so in the memory of an input that is given away, or of a temporary that ends with the
+    step.
     """
     touched = [touched_by(step) for step in schedule.steps]
-    _check_order(schedule, touched, is_body)
+    _check_order(schedule, touched, is_body, writes_parts)
     _check_in_place(schedule, touched, is_body)
     _check_overwritten(schedule)
     _check_arena(schedule, touched)
@@ -99,7 +100,7 @@ def _text(step: Step) -> str:
     return f"{kernel} ({ops}) " + ", ".join(f"{how} {own}" for how, own in used.items() if own)
 
 
-def _check_order(schedule: Schedule, touched: list[Touched], is_body: bool) -> None:
+def _check_order(schedule: Schedule, touched: list[Touched], is_body: bool, writes_parts: bool) -> None:
     """Check that every storage is written first and read then."""
     inputs = len(schedule.program.inputs)
     written = {*range(inputs), *_empty(schedule)}
@@ -112,7 +113,7 @@ def _check_order(schedule: Schedule, touched: list[Touched], is_body: bool) -> N
         for storage in updates:
             if storage not in written and storage not in begun:
                 _fail(schedule, number, f"updates storage {storage} before it is written")
-        changed = (*writes, *scratch) if is_body else (*updates, *writes, *scratch)
+        changed = (*writes, *scratch) if writes_parts else (*updates, *writes, *scratch)
         if not read.isdisjoint(changed) or min((*updates, *changed), default=inputs) < inputs:
             _fail(schedule, number, "writes a storage after it has been read")
         written.update(updates, writes)
