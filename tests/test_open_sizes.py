@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import jittape as jt
-from jittape.runtime import general_executable
+from jittape.runtime import general_schedule
 
 LENGTHS = (20, 23, 31, 17, 40, 25)
 
@@ -107,13 +107,13 @@ def test_one_trace_serves_all_lengths(name):
 # The size of "floormod" is 0 to 3, and "update" gives the length another name.
 @pytest.mark.parametrize("name", sorted(SERVED.keys() - {"floormod", "update"}))
 def test_few_schedules_serve_all_lengths(name, monkeypatch):
-    original, made = general_executable.schedule, []
+    original, made = general_schedule.schedule, []
 
     def schedule(*args: Any, **options: Any) -> Any:
         made.append(name)
         return original(*args, **options)
 
-    monkeypatch.setattr(general_executable, "schedule", schedule)
+    monkeypatch.setattr(general_schedule, "schedule", schedule)
     g = opened(SERVED[name])
     for n in (*LENGTHS, *LENGTHS, 50, 61, 72):
         g(jt.ones([n, 3]))

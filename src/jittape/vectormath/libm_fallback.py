@@ -25,10 +25,13 @@ def call_rarely(
     if function is None:
         widths = () if in_lanes else _WIDTHS
         function = _outline(builder.module, outlined, name, kind.element if in_lanes else kind, widths)
-    if in_lanes:
-        version = known.get(f"{outlined}_{kind.count}")
-        function = _write_vector_version(builder.module, function, kind.count) if version is None else version
-    return builder.call(function, [condition, argument, otherwise])
+    if not in_lanes:
+        return builder.call(function, [condition, argument, otherwise])
+    version = known.get(f"{outlined}_{kind.count}_lanes")
+    if version is None:
+        version = _write_lanes_version(builder.module, function, kind)
+    called = builder.call(version, [builder.bitcast(condition, ir.IntType(kind.count)), argument])
+    return builder.select(condition, called, otherwise)
 
 
 class _StringAttributes(ir.values.FunctionAttributes):  # type: ignore[misc]
@@ -81,27 +84,54 @@ def _write_vector_version(module: ir.Module, scalar: ir.Function, width: int) ->
     function = ir.Function(module, ir.FunctionType(vectors[-1], vectors), f"{scalar.name}_{width}")
     # Before vectorization only the attribute refers to it, so LLVM would drop a discardable linkage.
     function.linkage = "weak_odr"
+    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    mask = builder.bitcast(function.args[0], ir.IntType(width))
+    _write_loop_over_lanes(builder, scalar, mask, function.args[1], function.args[2])
+    return function
+
+
+def _write_lanes_version(module: ir.Module, scalar: ir.Function, kind: ir.VectorType) -> ir.Function:
+    """Emit the version for a number of lanes that the code has chosen, without the values of the other lanes.
+
+    Its arguments, the bits of the condition and four vectors at most, fit the registers for arguments. LLVM passes
+    others on the stack, where they need the alignment of a vector, and does not align the stack in functions that
+    reserve memory in loops.
+    """
+    kinds = [ir.IntType(kind.count), kind]
+    function = ir.Function(module, ir.FunctionType(kind, kinds), f"{scalar.name}_{kind.count}_lanes")
+    function.linkage = "linkonce_odr"
+    mask, argument = function.args
+    _write_loop_over_lanes(
+        ir.IRBuilder(function.append_basic_block("entry")), scalar, mask, argument, argument
+    )
+    return function
+
+
+def _write_loop_over_lanes(
+    builder: ir.IRBuilder, scalar: ir.Function, mask: ir.Value, argument: ir.Value, otherwise: ir.Value
+) -> None:
+    """Emit the body of a vector version: it calls the scalar function for each lane if a bit of the mask is set."""
+    function, entry, bits, width = builder.function, builder.block, mask.type, otherwise.type.count
     function.attributes.add("noinline")
     function.attributes.add("nounwind")
-    entry, loop, done = (function.append_basic_block(label) for label in ("entry", "loop", "done"))
-    index_type, mask_type = ir.IntType(32), ir.IntType(width)
-    builder = ir.IRBuilder(entry)
-    mask = builder.bitcast(function.args[0], mask_type)
-    builder.cbranch(builder.icmp_unsigned("==", mask, mask_type(0)), done, loop)
+    loop, done = (function.append_basic_block(label) for label in ("loop", "done"))
+    index_type = ir.IntType(32)
+    builder.cbranch(builder.icmp_unsigned("==", mask, bits(0)), done, loop)
     builder = ir.IRBuilder(loop)
     index = builder.phi(index_type)
-    partial = builder.phi(vectors[-1])
-    lanes = [builder.extract_element(argument, index) for argument in function.args]
-    updated = builder.insert_element(partial, builder.call(scalar, lanes), index)
+    partial, rest = builder.phi(otherwise.type), builder.phi(bits)
+    lanes = [builder.extract_element(vector, index) for vector in (argument, otherwise)]
+    called = builder.call(scalar, [builder.trunc(rest, ir.IntType(1)), *lanes])
+    updated = builder.insert_element(partial, called, index)
     following = builder.add(index, index_type(1))
+    shifted = builder.lshr(rest, bits(1))
     builder.cbranch(builder.icmp_unsigned("==", following, index_type(width)), done, loop)
-    index.add_incoming(index_type(0), entry)
-    index.add_incoming(following, loop)
-    partial.add_incoming(function.args[-1], entry)
-    partial.add_incoming(updated, loop)
+    phis = (index, index_type(0), following), (partial, otherwise, updated), (rest, mask, shifted)
+    for phi, first, later in phis:
+        phi.add_incoming(first, entry)
+        phi.add_incoming(later, loop)
     builder = ir.IRBuilder(done)
-    result = builder.phi(vectors[-1])
-    result.add_incoming(function.args[-1], entry)
+    result = builder.phi(otherwise.type)
+    result.add_incoming(otherwise, entry)
     result.add_incoming(updated, loop)
     builder.ret(result)
-    return function

@@ -97,8 +97,10 @@ class LoopKernel(Kernel):
         """The dtypes of the values of instructions."""
         return tuple([dtype_of(self.instructions, value) for value in values])
 
-    def in_place(self, read: int, written: int) -> LoopKernel:
-        """Return the kernel with operand `read` in the memory of operand `written`, if it reads only what it writes."""
+    def in_place(self, read: int, written: int) -> LoopKernel | None:
+        """Return the kernel with operand `read` in the memory of operand `written`; None if that changes results."""
+        if not self.reads_only_what_it_writes(read, written):
+            return None
         from dataclasses import replace
 
         def moved(address: Address) -> Address:

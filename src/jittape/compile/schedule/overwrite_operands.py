@@ -52,7 +52,7 @@ class _Lives:
                 self.first.setdefault(owner, number)
                 self.last[owner] = number
         self._fixed = {*draft.owners(draft.program.inputs), *draft.owners(draft.program.outputs)}
-        self._kernels: dict[tuple[int, int, int], tuple[LoopKernel, LoopKernel]] = {}
+        self._kernels: dict[tuple[int, int, int], tuple[LoopKernel, LoopKernel | None]] = {}
 
     def ends(self, owner: int, number: int) -> bool:
         """Return whether a temporary of earlier steps is last read by a step."""
@@ -62,7 +62,7 @@ class _Lives:
         """Return whether a step is the first that writes a temporary."""
         return self.first[owner] == number and owner not in self._fixed
 
-    def in_place(self, kernel: LoopKernel, read: int, written: int) -> LoopKernel:
+    def in_place(self, kernel: LoopKernel, read: int, written: int) -> LoopKernel | None:
         """Return ``kernel.in_place(read, written)``, which is computed once for steps with the same kernel."""
         key = id(kernel), read, written
         if key not in self._kernels:

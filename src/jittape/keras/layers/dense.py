@@ -196,10 +196,12 @@ class EinsumDense(Layer):
         given, of_kernel, result = self._labels
         extents = self._along(given, tuple(input_shape))
         batch = () if result.startswith(".") else (extents.get(result[0]),)
-        if result.startswith(".") and len(self.output_extents) > len(result.strip(".")):
+        labels = result.strip(".")
+        is_ambiguous = result.startswith(".") and len(self.output_extents) > len(labels)
+        if is_ambiguous and not extents.keys() >= {*labels}:
             raise ShapeError(
                 f"[EinsumDense] {self.equation!r}: output_shape {self.output_extents} must have one extent for each "
-                f"of the labels {result.strip('.')!r} after the ellipsis"
+                f"of the labels {labels!r} after the ellipsis"
             )
         for label, n in self._along(result, (*batch, *self.output_extents)).items():
             if n is not None and extents.get(label) not in (None, n):
@@ -216,7 +218,6 @@ class EinsumDense(Layer):
         self.kernel = self._kernel.add_to(self, tuple([extents[label] for label in of_kernel]), "kernel")
         if self.bias_axes:
             axes = self.bias_axes
-            labels = result.strip(".")
             labels = labels[min(map(labels.index, axes)) :]
             shape = [extents[label] if label in axes else 1 for label in labels]
             shape += [1] * (len(input_shape) - len(given.strip("."))) if result.endswith(".") else []
