@@ -82,8 +82,8 @@ def _disagreement(function, primal, arguments, seed, run):
     left = [copies(arguments) for _ in range(3)]
     try:
         expected = primal(*left[2])
-    except (ArithmeticError, ValueError):
-        # Python raises where compiled code has inf or nan, as in math.sin(inf).
+    except (ArithmeticError, ValueError, IndexError):
+        # Python raises where compiled code has inf or nan, as in math.sin(inf), or reads outside of an array.
         return None, False
     value, gradients = reverse(*left[0])
     forward_value, tangent = forward(*directions, *left[1])

@@ -35,7 +35,7 @@ class MatrixStatements:
             f"{target}[:, :] = {self.vector()} * {self.tall()}[:, None]",
             f"d = np.zeros((r, c)) + {atom}", f"d = np.outer({self.tall()}, {self.vector()}) * 0.5",
             f"np.multiply({one}, 0.5, {target})",
-            f"{target}[{target} > {atom}] = 0.2", f"d = np.maximum({one}, {atom}) - np.minimum({other}, t)",
+            f"d = np.maximum({one}, {atom}) - np.minimum({other}, t)",
         )  # fmt: skip
 
     def _sliced(self, level: int) -> None:
