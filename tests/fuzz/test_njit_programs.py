@@ -29,6 +29,7 @@ BATCHES = 8
 @pytest.mark.filterwarnings(
     "ignore:Passing more than 2 positional arguments to np.maximum:DeprecationWarning"
 )
+@pytest.mark.filterwarnings("ignore::numba.core.errors.NumbaPerformanceWarning")
 @pytest.mark.parametrize("batch", range(BATCHES))
 def test_random_njit_programs(batch: int, programs: range):
     seeds = programs[batch::BATCHES]
