@@ -118,9 +118,14 @@ def _kept(
 ) -> Plan:
     if len(PLANS) >= _MOST_PLANS:
         PLANS.clear()
-    body, update = (_slice, _set_slice) if isinstance(structure, Slicing) else (_pick, _set_picked)
+    body, update = _bodies_of(structure)
     plan = PLANS[parts] = Plan(body, (structure,), operands, extents, update)
     return plan
+
+
+def _bodies_of(structure: Slicing | Picking) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """Return the bodies of the calls that read and that write."""
+    return (_slice, _set_slice) if isinstance(structure, Slicing) else (_pick, _set_picked)
 
 
 def _row(shape: tuple[int, ...]) -> Plan:
@@ -256,7 +261,7 @@ def getitem(x: Any, key: Any) -> Tensor:
     if selection is not None:
         return apply(_select, (x, selection.mask), (selection.axis, selection.size))
     structure, operands = parsed("getitem", shape, key)
-    return apply(_slice if isinstance(structure, Slicing) else _pick, (x, *operands), (structure,))
+    return apply(_bodies_of(structure)[0], (x, *operands), (structure,))
 
 
 # ---- setitem ---------------------------------------------------------------------------------------------------------
@@ -361,6 +366,4 @@ def setitem(x: Any, key: Any, value: Any) -> Tensor:
     if selection is not None:
         return apply(_set_selected, (x, value, selection.mask), (selection.axis, selection.size))
     structure, operands = parsed("setitem", shape, key)
-    return apply(
-        _set_slice if isinstance(structure, Slicing) else _set_picked, (x, value, *operands), (structure,)
-    )
+    return apply(_bodies_of(structure)[1], (x, value, *operands), (structure,))
