@@ -11,7 +11,7 @@ from typing import Any
 from jittape.numpy.array_creation import PLANNED
 from jittape.numpy.missing_names import explanation
 from jittape.numpy.recorded_functions import described, is_recorded, recorded
-from jittape.recording.machine_code.known_paths import take_planned
+from jittape.recording.machine_code.planned_functions import take_planned
 
 __all__ = ["MODULES", "names_of", "namespace"]
 

@@ -27,9 +27,9 @@ from jittape.primitives.elementwise import (
 )
 from jittape.primitives.elementwise import trigonometric as trig
 from jittape.primitives.linalg.matmul import matmul_body
-from jittape.recording.machine_code.path_tables import ARRAYS, FACTS, FUNCTION_CALLS, UFUNC_BODIES
+from jittape.recording.machine_code.path_tables import FACTS, FUNCTION_CALLS, UFUNC_BODIES
 
-__all__ = ["references_of_caller", "take_fact", "take_function", "take_method", "take_planned", "take_ufunc"]
+__all__ = ["references_of_caller", "take_fact", "take_function", "take_method", "take_ufunc"]
 
 _OPS: dict[np.ufunc, Any] = {
     np.absolute: piecewise.absolute_op,
@@ -123,12 +123,6 @@ def take_fact(function: FunctionType, numpy_function: Any) -> None:
     """Let machine code answer calls of `function`, which does what `numpy_function` among `FACTS` does."""
     FUNCTION_CALLS[function] = FACTS[numpy_function]
     take_calls(function, "fact")
-
-
-def take_planned(function: FunctionType) -> None:
-    """Let machine code record calls of `function` with tensors by plans: see `planned_functions`."""
-    FUNCTION_CALLS[function] = [None], ARRAYS
-    take_calls(function, "planned")
 
 
 def references_of_caller() -> int:

@@ -24,7 +24,7 @@ from jittape.recording.machine_code.path_tables import (
     STRUCTURE,
 )
 
-__all__ = ["FUNCTIONS", "take_loaded_functions"]
+__all__ = ["FUNCTIONS", "take_loaded_functions", "take_planned"]
 
 _SHAPE_ARRAYS = "jittape.primitives.shape.shape_arrays"
 _CONVERT = "jittape.recording.convert"
@@ -306,5 +306,10 @@ def _take(function: object, module: str, kind: int) -> None:
         FUNCTION_CALLS[function] = identity_op if function.__name__ == "constant" else None
         take_calls(function, "constant")
     else:
-        FUNCTION_CALLS[function] = [None], kind
-        take_calls(function, "planned")
+        take_planned(function, kind)
+
+
+def take_planned(function: FunctionType, kind: int = ARRAYS) -> None:
+    """Let machine code record calls of `function` by plans; `kind` tells which arguments are operands."""
+    FUNCTION_CALLS[function] = [None], kind
+    take_calls(function, "planned")
