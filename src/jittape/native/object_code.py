@@ -266,6 +266,12 @@ class ObjectCode:
         """Continue writing at the end of a block."""
         self.builder.position_at_end(block)
 
+    def return_nothing(self, block: ir.Block) -> None:
+        """Write a block that forgets an error and returns 0: Python does the work instead."""
+        self.begin(block)
+        self.call("PyErr_Clear")
+        self.builder.ret(integer(0))
+
     def same(self, a: ir.Value, b: ir.Value) -> ir.Value:
         return self.builder.icmp_signed("==", a, b)
 

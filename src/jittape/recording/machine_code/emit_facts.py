@@ -35,9 +35,7 @@ def _define_fact(code: ObjectCode) -> None:
         extent = code.index(code.item(shape, i), python)
         code.write(total, builder.mul(code.read(total), extent))
     builder.ret(code.call("PyLong_FromSsize_t", code.read(total)))
-    code.begin(python)
-    code.call("PyErr_Clear")
-    builder.ret(integer(0))
+    code.return_nothing(python)
 
 
 def shape_tensor(new: New, code: ObjectCode, kind: ir.Value, x: ir.Value) -> ir.Value:
@@ -73,6 +71,4 @@ def _define_shape_tensor(new: New, function: ir.Function) -> None:
     code.begin(known)
     array = code.item(code.read(found), code.index(kind, python))
     code.builder.ret(operand_of(new, code, array, python, "ShapeTensor"))
-    code.begin(python)
-    code.call("PyErr_Clear")
-    code.builder.ret(integer(0))
+    code.return_nothing(python)

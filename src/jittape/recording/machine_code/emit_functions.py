@@ -125,9 +125,7 @@ def _define_constant(new: New, function: ir.Function) -> None:
     code.begin(drop)
     code.decref(array)
     code.builder.branch(python)
-    code.begin(python)
-    code.call("PyErr_Clear")
-    code.builder.ret(integer(0))
+    code.return_nothing(python)
 
 
 def define_fact(new: New, function: ir.Function) -> None:

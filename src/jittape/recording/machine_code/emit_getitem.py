@@ -115,9 +115,7 @@ class Getitem:
         code.begin(self.refused)
         self._drop_all()
         code.builder.branch(self.no)
-        code.begin(self.no)
-        code.call("PyErr_Clear")
-        code.builder.ret(integer(0))
+        code.return_nothing(self.no)
 
     def _drop_all(self) -> None:
         code = self.code

@@ -132,9 +132,7 @@ def _define_becomes(code: ObjectCode) -> None:
     code.begin(drop)
     code.decref(number)
     code.builder.branch(python)
-    code.begin(python)
-    code.call("PyErr_Clear")
-    code.builder.ret(integer(0))
+    code.return_nothing(python)
 
 
 class _Setitem(Getitem):

@@ -83,9 +83,7 @@ class _Recorder:
             with code.each(code.read(count)) as position:
                 code.decref(code.read(values, position))
         builder.branch(too_many)
-        code.begin(too_many)
-        code.call("PyErr_Clear")
-        builder.ret(integer(0))
+        code.return_nothing(too_many)
         code.begin(self.failed)
         builder.ret(integer(0))
 

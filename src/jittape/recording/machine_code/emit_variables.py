@@ -109,6 +109,4 @@ def _define_read_version(new: New, function: ir.Function) -> None:
     code.begin(known_number)
     code.decref(number)
     code.builder.branch(refused)
-    code.begin(refused)
-    code.call("PyErr_Clear")
-    code.builder.ret(integer(0))
+    code.return_nothing(refused)
