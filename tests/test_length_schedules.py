@@ -47,11 +47,8 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("form", ["function", "plain"])
-@pytest.mark.parametrize("model", MOST)
-def test_few_schedules_serve_lengths_that_equal_numbers_of_the_program(
-    model: Callable[[], tuple[Any, ...]], form: str, counted: dict[str, Any]
-) -> None:
+def begun(model: Callable[[], tuple[Any, ...]], form: str) -> tuple[Callable[..., Any], ...]:
+    """Return a step of a model, the same as the form calls it, and the function of its inputs; no path is known."""
     trie.clear()
     specs, loss, weights, inputs = model()
 
@@ -60,15 +57,28 @@ def test_few_schedules_serve_lengths_that_equal_numbers_of_the_program(
             value = loss(*xs)
         return [value, *[jt.convert_to_tensor(g) for g in tape.gradient(value, weights)]]
 
-    call = jt.function(step, input_signature=specs) if form == "function" else step
+    return step, jt.function(step, input_signature=specs) if form == "function" else step, inputs
+
+
+def require_interpreted(found: list[Any], step: Callable[..., Any], inputs: Any) -> None:
+    """Check results against those of the interpreter."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(jt.config, "interpret", True)
+        expected = [r.numpy() for r in step(*map(jt.constant, inputs))]
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_allclose(a, b, rtol=2e-3, atol=2e-5)
+
+
+@pytest.mark.parametrize("form", ["function", "plain"])
+@pytest.mark.parametrize("model", MOST)
+def test_few_schedules_serve_lengths_that_equal_numbers_of_the_program(
+    model: Callable[[], tuple[Any, ...]], form: str, counted: dict[str, Any]
+) -> None:
+    step, call, inputs = begun(model, form)
     for n in (length for length in LENGTHS if length > 4):
         found = [r.numpy() for r in call(*map(jt.constant, inputs(n)))]
         if n in EQUAL:
-            with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(jt.config, "interpret", True)
-                expected = [r.numpy() for r in step(*map(jt.constant, inputs(n)))]
-            for a, b in zip(found, expected, strict=True):
-                np.testing.assert_allclose(a, b, rtol=2e-3, atol=2e-5)
+            require_interpreted(found, step, inputs(n))
     # Each schedule is compared with that of the passes at another length.
     assert counted["general"] <= 2 * MOST[model] + by_products()
     assert counted["own"] == 0
@@ -87,22 +97,10 @@ def test_few_kernels_serve_lengths_on_both_sides_of_all_thresholds(
     model: Callable[[], tuple[Any, ...]], form: str, counted: dict[str, Any]
 ) -> None:
     """Products that the BLAS computes from 1,025 summands on, and arrays that fit the cache, need no own kernels."""
-    trie.clear()
-    specs, loss, weights, inputs = model()
-
-    def step(*xs: Any) -> list[Any]:
-        with jt.GradientTape() as tape:
-            value = loss(*xs)
-        return [value, *[jt.convert_to_tensor(g) for g in tape.gradient(value, weights)]]
-
-    call = jt.function(step, input_signature=specs) if form == "function" else step
+    step, call, inputs = begun(model, form)
     for n in (970, 262, 1103, 500, 131, 1060, 353):
         found = [r.numpy() for r in call(*map(jt.constant, inputs(n)))]
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(jt.config, "interpret", True)
-            expected = [r.numpy() for r in step(*map(jt.constant, inputs(n)))]
-        for a, b in zip(found, expected, strict=True):
-            np.testing.assert_allclose(a, b, rtol=2e-3, atol=2e-5)
+        require_interpreted(found, step, inputs(n))
     assert further_kernels(counted) <= 3
 
 
