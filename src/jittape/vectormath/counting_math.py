@@ -199,8 +199,9 @@ class CountingMath(MachineMath):
     rounded_multiply = rounded_add
 
     def rarely(self, condition: CountedValue, function: str, argument: Any, otherwise: Any) -> CountedValue:
-        """Count the call of an outlined function."""
-        argument, otherwise = self._common(argument, otherwise)
+        """Count the call of an outlined function; vectors also convert the condition and choose the result."""
+        condition, argument, otherwise = self._common(condition, *self._common(argument, otherwise))
+        self.cost += 2 if argument.lanes else 0
         return self.count("call", otherwise.dtype, condition, argument, otherwise)
 
     def repeat(
