@@ -165,8 +165,8 @@ def _move_tensors(old: Trace, onto: Trace, path: Path, slots: dict[int, int]) ->
 
 def _move_writes(old: Trace, onto: Trace, slots: dict[int, int]) -> None:
     """Let `onto` remember the slots that tensors of `old` had before they were written to."""
-    for weak, before in old.written.values():
-        written = weak()
-        for old_slot in reversed(before):
-            if written is not None and old_slot in slots:
-                onto.note_write(written, slots[old_slot])
+    for weak, _ in old.written.values():
+        if (written := weak()) is not None:
+            for old_slot in reversed([*old.slots_before(written)]):
+                if old_slot in slots:
+                    onto.note_write(written, slots[old_slot])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from types import MappingProxyType
@@ -33,8 +33,11 @@ Variables = Mapping[int, tuple[Variable, tuple[int, ...]]]
 """Variables by identity, each with its slots, one for each version that was read."""
 NOTHING_READ: Variables = MappingProxyType({})
 
-Written = dict[int, tuple[ref[Tensor], tuple[int, ...]]]
-"""Tensors by identity, each with its slots before it was written to, the latest first."""
+Written = dict[int, tuple[ref[Tensor], tuple[Any, ...]]]
+"""Tensors by identity, each with its latest slot before a write and the pair of the write before that, or ().
+
+So a write to an array that was written to before takes the same time however often that was.
+"""
 NOTHING_WRITTEN: Written = {}
 """The mapping of all traces without writes; the first write replaces it."""
 
@@ -142,12 +145,17 @@ class Slots(Flushing):
         """Remember `slot`, which `tensor` has before a write: a tape may watch the old value."""
         if not self.written:
             self.written = {}
-        self.written[id(tensor)] = (ref(tensor), (slot, *self.slots_before(tensor)))
-
-    def slots_before(self, tensor: Tensor) -> tuple[int, ...]:
-        """Return the slots that `tensor` had before it was written to, the latest first."""
         known = self.written.get(id(tensor))
-        return known[1] if known is not None and known[0]() is tensor else ()
+        before = known[1] if known is not None and known[0]() is tensor else ()
+        self.written[id(tensor)] = (ref(tensor), (slot, before))
+
+    def slots_before(self, tensor: Tensor) -> Iterator[int]:
+        """Yield the slots that `tensor` had before it was written to, the latest first."""
+        known = self.written.get(id(tensor))
+        before = known[1] if known is not None and known[0]() is tensor else ()
+        while before:
+            slot, before = before
+            yield slot
 
     def _with_version(self, variable: Variable, slot: int) -> tuple[Variable, tuple[int, ...]]:
         """Return the entry of `variable` in `variables` with one more version."""
