@@ -140,6 +140,7 @@ UNUSUAL: dict[str, Callable[[Any, Any, Any, Any], tuple[Any, ...]]] = {
     "polyval": lambda f, v, s, n: f([v, v, 2], v),
     "pow": lambda f, v, s, n: f(v, 2),
     "qr": lambda f, v, s, n: f(s),
+    "range": lambda f, v, s, n: f(1.0, 4, 0.5),
     "reduce_all": lambda f, v, s, n: f(s > 4.5, axis=(0, 1)),
     "reduce_any": lambda f, v, s, n: f(s > 4.5, 0, True),
     "repeat": lambda f, v, s, n: f(v, 2),

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from jittape.core.dtypes import as_dtype, float64
+from jittape.core.dtypes import as_dtype
 from jittape.core.traced_scalar import TracedScalar
 from jittape.core.user_calls import as_array, named, shown
 from jittape.primitives.elementwise.complex_numbers import cast
-from jittape.primitives.shape.joining import stack
+from jittape.primitives.shape.joining import stack, stack_nested
 from jittape.recording.convert import convert_to_tensor, held_tensor
 from jittape.recording.operators import Operators
 from jittape.recording.static_info import DEVICE
@@ -74,19 +74,28 @@ def as_tensor(value: Any, dtype: Any = None, argument: str = "a") -> Tensor:
 
 
 def joined_tensors(values: Any) -> Any:
-    """Return a sequence of tensors, nested or not, as one tensor; None if it has numbers other than beside doubles."""
+    """Return a sequence of tensors and numbers, nested or not, as one tensor; None without tensors, or for others."""
     parts: list[Any] = []
-    dtypes: list[Any] = []
-    for x in values:
-        part = joined_tensors(x) if x.__class__ in SEQUENCES else x
-        aval = getattr(part, "_aval", None)
-        if aval is not None:
-            dtypes.append(aval.dtype)
-        elif x.__class__ is not float and not (x.__class__ is int and -_EXACT <= x <= _EXACT):
-            return None
-        parts.append(part)
-    fits = len(dtypes) == len(parts) or all([dtype is float64 for dtype in dtypes])
-    return stack(parts) if dtypes and fits else None
+    lead = _lengths(values, parts)
+    tensors = [x for x in parts if hasattr(x, "_aval")]
+    if lead is None or not tensors:
+        return None
+    return stack(parts) if len(lead) == 1 and len(tensors) == len(parts) else stack_nested(parts, lead)
+
+
+def _lengths(values: Any, parts: list[Any]) -> tuple[int, ...] | None:
+    """Add the items of nested sequences to `parts`; return the lengths, None if they differ or an item is no number."""
+    rows = [x for x in values if x.__class__ in SEQUENCES]
+    if not rows:
+        parts += values
+        is_number = [
+            hasattr(x, "_aval") or x.__class__ is float or (x.__class__ is int and -_EXACT <= x <= _EXACT)
+            for x in values
+        ]
+        return (len(values),) if all(is_number) else None
+    found = {_lengths(x, parts) for x in rows}
+    inner = found.pop()
+    return (len(rows), *inner) if inner and not found and len(rows) == len(values) else None
 
 
 def fresh(array: np.ndarray[Any, Any]) -> Tensor:

@@ -8,10 +8,10 @@ from importlib import import_module
 from types import FunctionType
 from typing import Any
 
-from jittape.numpy.array_creation import PLANNED
+from jittape.numpy.array_creation import CONVERSIONS, PLANNED
 from jittape.numpy.missing_names import explanation
 from jittape.numpy.recorded_functions import described, is_recorded, recorded
-from jittape.recording.machine_code.planned_functions import take_planned
+from jittape.recording.machine_code.planned_functions import take_array, take_planned
 
 __all__ = ["MODULES", "names_of", "namespace"]
 
@@ -50,10 +50,12 @@ def namespace(
         elif name in own:
             found = own[name]
             if isinstance(found, FunctionType) and found.__module__ != module and hasattr(source, name):
-                planned = found in PLANNED
+                kind, copies = PLANNED.get(found), CONVERSIONS.get(found)
                 found = _named_copy(found, getattr(source, name), module, name)
-                if planned:
-                    take_planned(found)
+                if kind is not None:
+                    take_planned(found, kind)
+                elif copies is not None:
+                    take_array(found, copies)
         elif not name.startswith("_") and is_recorded(getattr(source, name, None)):
             found = recorded(getattr(source, name), module, name)
         else:

@@ -284,7 +284,7 @@ def is_structure(value: Any) -> bool:
     kind = value.__class__
     if kind is tuple:
         return all([i.__class__ is int or (i.__class__ is tuple and is_structure(i)) for i in value])
-    return kind in _STRUCTURE or isinstance(value, np.dtype)
+    return kind in _STRUCTURE or issubclass(kind, (DType, np.dtype))
 
 
 _STRUCTURE = frozenset((int, str, type, DType, type(None)))

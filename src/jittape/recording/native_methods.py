@@ -181,6 +181,7 @@ _CALLS = {
     "fact": "emit_functions.define_fact",
     "shape": "emit_functions.define_shape",
     "planned": "emit_planned.define_planned",
+    "array": "emit_planned.define_array",
 }
 """Functions that emit the code that takes the calls of functions of `jittape` and `jittape.numpy`, by its name."""
 _KNOWN: dict[str, Any] = {

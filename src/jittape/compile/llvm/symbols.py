@@ -58,6 +58,7 @@ PYTHON_FUNCTIONS: Mapping[str, int] = {
     "PyTuple_New": 64,
     "PyThread_get_thread_ident": 64,
     "PyType_GenericAlloc": 64,
+    "PyType_IsSubtype": 32,
     "PyUnicode_Compare": 32,
     "PyWeakref_GetObject": 64,
     "Py_DecRef": 0,

@@ -5,17 +5,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
+from jittape.core.builder import WeakScalar
 from jittape.core.primitive import apply
 from jittape.core.user_calls import as_int, named, require_ints
 from jittape.errors import InvalidArgumentError, ShapeError
-from jittape.primitives.broadcast import aligned_shapes, as_symbol, broadcast, one_axis_key, promote, to_shape
+from jittape.primitives.broadcast import (
+    aligned_shapes,
+    as_symbol,
+    broadcast,
+    cast_to,
+    one_axis_key,
+    promote,
+    to_shape,
+)
 from jittape.primitives.shape.reshaping import hashable, one_axis
 from jittape.primitives.shape.shape_arrays import shape_of_parts
 from jittape.primitives.shape.shape_extents import KNOWN_SHAPES
 from jittape.primitives.shape.views import concat_op, sliced
 from jittape.typing import Tensor, TensorLike
 
-__all__ = ["concat", "meshgrid", "split", "stack", "unstack"]
+__all__ = ["concat", "meshgrid", "split", "stack", "stack_nested", "unstack"]
 
 
 def _members(op: str, values: Any) -> tuple[Any, ...]:
@@ -114,6 +125,21 @@ def stack(values: Sequence[TensorLike], axis: int = 0, name: str | None = None) 
     members = _members("stack", values)
     known = shape_of_parts(members, stacked=True)
     return apply(_stack, members, (one_axis_key(axis),)) if known is None else known
+
+
+def _stack_nested(*operands_and_lead: Any) -> Any:
+    *given, lead = operands_and_lead
+    operands = [cast_to(x, np.dtype(x.kind)) if isinstance(x, WeakScalar) else x for x in given]
+    stacked = _stack(*operands, 0)
+    return to_shape(stacked, (*lead, *stacked.shape[1:]))
+
+
+def stack_nested(values: Sequence[TensorLike], lead: tuple[int, ...]) -> Tensor:
+    """Return the items of nested lists as one tensor; `lead` is the shape of the lists.
+
+    Numbers have the dtypes that NumPy gives them in a list, also beside tensors: float64 and int64.
+    """
+    return apply(_stack_nested, tuple(values), (lead,))
 
 
 def _split(x: Any, sizes: int | tuple[int, ...], axis: int, keep: bool) -> tuple[Any, ...]:

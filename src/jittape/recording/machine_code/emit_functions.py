@@ -23,6 +23,7 @@ from jittape.recording.machine_code.emit_recorder import record
 
 __all__ = [
     "call_of_function",
+    "constant",
     "count_of",
     "define_binary",
     "define_constant",
@@ -94,13 +95,20 @@ def define_constant(new: New, function: ir.Function) -> None:
     code = new(function)
     python = code.block("python")
     code.require_same(python, (count_of(code), integer(1)), (function.args[3], integer(0)))
-    call = call_of_function(code, python), code.read(function.args[1])
-    tensor = code.call_shared("jittape_constant", lambda shared: _define_constant(new, shared), *call)
-    return_or_run(code, tensor, python)
+    body, value = call_of_function(code, python), code.read(function.args[1])
+    return_or_run(code, constant(new, code, body, value), python)
 
 
-def _define_constant(new: New, function: ir.Function) -> None:
-    """Emit ``constant(body, value)``; a Tensor is returned itself if the body is None, else the op is recorded."""
+def constant(new: New, code: ObjectCode, body: ir.Value, value: ir.Value, is_wide: bool = False) -> ir.Value:
+    """Emit a call of ``constant(body, value)``, which returns 0 if Python has to convert; see `array_for_constant`.
+
+    A Tensor is returned itself if the body is None, else the op is recorded.
+    """
+    name = "jittape_wide_constant" if is_wide else "jittape_constant"
+    return code.call_shared(name, lambda shared: _define_constant(new, shared, is_wide), body, value)
+
+
+def _define_constant(new: New, function: ir.Function, is_wide: bool) -> None:
     code, (body, value) = new(function), function.args
     python, drop, memory = code.block("python"), code.block("drop"), code.words(1)
     trace = recorder(code, python)  # other recorders note which constants a function makes
@@ -117,7 +125,7 @@ def _define_constant(new: New, function: ir.Function) -> None:
     with code.builder.if_then(shares, likely=False):  # memory that is read-only
         flags = code.builder.and_(code.get_unchecked(value, "flags"), integer(WRITEABLE))
         code.require(code.differ(flags, integer(0)), python)
-    array = array_for_constant(new, code, value)
+    array = array_for_constant(new, code, value, is_wide)
     code.require(code.is_a(array, "ndarray"), drop)
     tensor = operand_of(new, code, array, drop)
     code.decref(array)

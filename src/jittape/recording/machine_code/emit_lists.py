@@ -43,20 +43,25 @@ def array_for_ufunc(new: New, code: ObjectCode, value: ir.Value) -> ir.Value:
     return code.call_shared("jittape_wide_numbers", lambda function: _define(new, function), value)
 
 
-def array_for_constant(new: New, code: ObjectCode, value: ir.Value) -> ir.Value:
-    """Do the same for the argument of `jt.constant`, a number or several: floats of the default dtype, or int32."""
-    return code.call_shared("jittape_constants", lambda function: _define_constant(new(function)), value)
+def array_for_constant(new: New, code: ObjectCode, value: ir.Value, is_wide: bool = False) -> ir.Value:
+    """Do the same for the argument of `jt.constant`, a number or several: floats of the default dtype, or int32.
+
+    If `is_wide`, the numbers are float64 and int64, as in ``jittape.numpy.array``.
+    """
+    kinds = (DOUBLES_KIND, LONGS_KIND) if is_wide else (FLOATS_KIND, INTS_KIND)
+    name = "jittape_wide_constants" if is_wide else "jittape_constants"
+    return code.call_shared(name, lambda function: _define_constant(new(function), *kinds), value)
 
 
-def _define_constant(code: ObjectCode) -> None:
+def _define_constant(code: ObjectCode, kind_of_floats: int, kind_of_ints: int) -> None:
     (value,) = code.function.args
     other, sequence = code.block("other"), code.block("sequence")
     is_float = code.is_a(value, "float")
     code.require(code.builder.or_(is_float, code.is_a(value, "int")), sequence)
-    kind = code.builder.select(is_float, integer(FLOATS_KIND), integer(INTS_KIND))
+    kind = code.builder.select(is_float, integer(kind_of_floats), integer(kind_of_ints))
     _return_filled(code, lambda i: value, integer(_NO_SHAPE), kind, other)
     code.begin(sequence)
-    _return_sequence(code, lambda: integer(FLOATS_KIND), INTS_KIND, other)
+    _return_sequence(code, lambda: integer(kind_of_floats), kind_of_ints, other)
     code.begin(other)
     code.builder.ret(code.incref(value))
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from llvmlite import ir
 
 from jittape.compile.llvm.ir_helpers import integer
-from jittape.native.object_code import ObjectCode
+from jittape.native.object_code import I64, ObjectCode
 from jittape.recording.machine_code.path_tables import MOST_SHAPES
 
 __all__ = [
@@ -140,7 +140,9 @@ def _define_is_structure(new: New, function: ir.Function) -> None:
     fits = builder.or_(fits, code.same(code.type_of(kind), code.known("type of dtypes")))
     with builder.if_then(fits):
         builder.ret(integer(1))
-    code.require(code.is_a(value, "tuple"), no)
+    with builder.if_then(builder.not_(code.is_a(value, "tuple")), likely=False):
+        is_dtype = code.call("PyType_IsSubtype", kind, code.known("DType"))  # such as `jittape.numpy.float32`
+        builder.ret(builder.zext(is_dtype, I64))
     with code.each(code.length_of(value)) as i:
         item = code.item(value, i)
         with builder.if_then(builder.not_(code.is_a(item, "int"))):

@@ -10,14 +10,27 @@ from llvmlite import ir
 
 from jittape.compile.llvm.ir_helpers import integer
 from jittape.native.object_code import I64, ObjectCode
+from jittape.recording.machine_code.emit_array_copies import operand_of
 from jittape.recording.machine_code.emit_calls import find_plan
-from jittape.recording.machine_code.emit_functions import call_of_function, count_of, return_or_run
+from jittape.recording.machine_code.emit_functions import (
+    call_of_function,
+    constant,
+    count_of,
+    return_or_run,
+)
 from jittape.recording.machine_code.emit_items import rows_of
 from jittape.recording.machine_code.emit_operands import New, is_structure, plain_shape, recorder
 from jittape.recording.machine_code.emit_recorder import OPERANDS, record
-from jittape.recording.machine_code.path_tables import ARRAYS, CREATION, ELEMENTWISE, INDICES, ROWS
+from jittape.recording.machine_code.path_tables import (
+    ARRAYS,
+    CREATION,
+    ELEMENTWISE,
+    INDICES,
+    NUMBERS,
+    ROWS,
+)
 
-__all__ = ["define_planned"]
+__all__ = ["define_array", "define_planned"]
 
 _PARTS = 48
 """Maximum number of parts of a key, marks included; Python records calls with more."""
@@ -33,11 +46,31 @@ def define_planned(new: New, function: ir.Function) -> None:
     """Emit the call of a function that records one call."""
     code = new(function)
     python = code.block("python")
-    arguments = function.args[0], function.args[1], count_of(code), function.args[3]
+    _return_planned(new, code, call_of_function(code, python), python)
+
+
+def define_array(new: New, function: ir.Function) -> None:
+    """Emit the call of ``array`` or ``asarray``: of numbers, of arrays, or of a list of tensors, which is one call.
+
+    The third item of its entry in `FUNCTION_CALLS` is the op that copies a tensor, or None.
+    """
+    code = new(function)
+    python, planned = code.block("python"), code.block("planned")
     call = call_of_function(code, python)
-    result = code.call_shared(
-        "jittape_planned", lambda shared: _Planned(new, shared).emit(), call, *arguments
-    )
+    code.require_same(planned, (count_of(code), integer(1)), (function.args[3], integer(0)))
+    tensor = constant(new, code, code.item(call, 2), code.read(function.args[1]), is_wide=True)
+    code.require(code.differ(tensor, integer(0)), planned)
+    code.builder.ret(tensor)
+    code.begin(planned)
+    code.require(code.same(code.call("PyErr_Occurred"), integer(0)), python)
+    _return_planned(new, code, call, python)
+
+
+def _return_planned(new: New, code: ObjectCode, call: ir.Value, python: ir.Block) -> None:
+    """Return the result of the call that a plan tells, or of the function's own code."""
+    own, arguments, _, names = code.function.args
+    taken = call, own, arguments, count_of(code), names
+    result = code.call_shared("jittape_planned", lambda shared: _Planned(new, shared).emit(), *taken)
     return_or_run(code, result, python)
 
 
@@ -62,7 +95,8 @@ class _Planned:
         known, planned, drop = code.block("known"), code.block("planned"), code.block("drop")
         plan = code.words(1)
         self._take_arguments()
-        creates = code.same(code.index(code.item(self.call, 1), self.refused), integer(CREATION))
+        mode = code.index(code.item(self.call, 1), self.refused)
+        creates = builder.or_(*(code.same(mode, integer(n)) for n in (CREATION, NUMBERS)))
         has_tensor = code.differ(code.read(self.memory, _HAS_TENSOR), integer(0))
         code.require(builder.or_(has_tensor, creates), self.refused)
         last = code.call("PyList_GetItem", code.item(self.call, 0), integer(0))
@@ -76,6 +110,7 @@ class _Planned:
         code.begin(planned)
         trace = recorder(code, drop)
         found = code.read(plan)
+        self._return_values(trace, found, drop)
         operands, count = self._ordered(code.item(found, 3), drop)
         call = (trace, code.item(found, 0), operands, count, code.item(found, 1), integer(0))
         result = record(self.new, code, *call)
@@ -89,6 +124,15 @@ class _Planned:
         code.begin(self.refused)
         self._drop_operands()
         builder.ret(integer(0))
+
+    def _return_values(self, trace: ir.Value, plan: ir.Value, otherwise: ir.Block) -> None:
+        """Return a tensor with the values of a plan that has an array; release trace and plan."""
+        code, values = self.code, self.code.item(plan, 0)
+        with code.builder.if_then(code.is_a(values, "ndarray"), likely=False):
+            code.decref(trace)
+            tensor = operand_of(self.new, code, values, otherwise)
+            code.decref(plan)
+            code.builder.ret(tensor)
 
     def _ordered(self, order: ir.Value, otherwise: ir.Block) -> tuple[ir.Value, ir.Value]:
         """Return the operands of the recorded call, borrowed, and their number; `order` is the plan's."""
@@ -233,6 +277,9 @@ class _Argument:
             "ndarray": builder.or_(*(code.same(self.mode, integer(n)) for n in (ARRAYS, ELEMENTWISE))),
         }
         is_tensor = builder.or_(code.is_a(self.value, "Tensor"), code.is_a(self.value, "Variable"))
+        with builder.if_then(code.same(self.mode, integer(NUMBERS)), likely=False):
+            code.require(builder.not_(is_tensor), self.no)
+            self._take_float()
         with builder.if_then(is_tensor, likely=True):
             code.write(self.memory, integer(1), _HAS_TENSOR)
             self._end_with_operand("TENSOR_OPERAND")
@@ -256,6 +303,16 @@ class _Argument:
         self._take_sequence()
         code.begin(self.no)
         builder.ret(integer(0))
+
+    def _take_float(self) -> None:
+        """Append a float as structure and end the call; refuse -0.0, which equals 0.0."""
+        code = self.code
+        with code.builder.if_then(code.is_a(self.value, "float")):
+            bits = code.get_unchecked(self.value, "float_value")
+            code.require(code.differ(bits, integer(-(2**63))), self.no)
+            self._append_part(code.known("FLOAT_NEXT"))
+            self._append_part(self.value)
+            code.builder.ret(integer(1))
 
     def _take_sequence(self) -> None:
         code, builder = self.code, self.code.builder

@@ -13,21 +13,28 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
+import numpy as np
+
 from jittape.core.config import config
 from jittape.core.primitive import INTERRUPTED, active_recorder, replace_recorder
 from jittape.recording.machine_code.path_tables import (
     BOOL_NEXT,
+    FLOAT_NEXT,
     FLOAT_OPERAND,
     FUNCTION_CALLS,
     INT_OPERAND,
     LAST_PLANS,
     LIST_BEGINS,
     METHOD_PLANS,
+    MOST_KEPT_BYTES,
+    NUMBERS,
     SEQUENCE_ENDS,
     TENSOR_OPERAND,
     TUPLE_BEGINS,
 )
+from jittape.recording.tensor import Tensor
 from jittape.recording.trace import Trace
+from jittape.recording.trie_insertion import operand_of
 from jittape.transform.templates import shared_parameters, types_of
 
 __all__ = ["drop_plans", "plan_function", "plan_method"]
@@ -81,6 +88,9 @@ class _OneCall:
         self.call = body, arrays, static
         return self.result
 
+    def tensor_of_array(self, array: np.ndarray[Any, Any]) -> Tensor:
+        return operand_of(array)
+
     def __getattr__(self, name: str) -> Any:
         return getattr(INTERRUPTED, name)
 
@@ -102,11 +112,13 @@ def plan_function(key: tuple[Any, ...]) -> tuple[Any, ...] | bool:
 
     Its third item converts a tuple of results, or is None. Its fourth item is None if the operands are those of the
     call. Otherwise it has the number of an operand, or a constant in a tuple, for each operand of the recorded call.
+    The plan of a function of numbers that records nothing has the array of its values in place of the body.
     """
     if _is_new(key):
         return False
     _kept(key, False)  # until the function has run: machine code takes the call of one that creates tensors
-    return _kept(key, _planned(key, []))
+    plan = _run(key, [], 1, 0) or False if FUNCTION_CALLS[key[0]][1] == NUMBERS else _planned(key, [])
+    return _kept(key, plan)
 
 
 def drop_plans() -> None:
@@ -179,7 +191,7 @@ def _run(key: tuple[Any, ...], own: list[Any], count: int, numbers: int) -> tupl
     finally:
         replace_recorder(before)
     if recorder.call is None:
-        return None
+        return _values_of(result) if FUNCTION_CALLS.get(function, "  ")[1] == NUMBERS else None
     body, arrays, static = recorder.call
     static = shared_parameters(static, types_of(static))
     order = _order(arrays, operands)
@@ -193,6 +205,15 @@ def _run(key: tuple[Any, ...], own: list[Any], count: int, numbers: int) -> tupl
     if result.__class__ is list:
         return (body, static, list, order) if count == 1 else None
     return body, static, getattr(result.__class__, "_make", None), order
+
+
+def _values_of(result: Any) -> tuple[Any, ...] | None:
+    """Return the plan for a tensor that is computed and small, else None."""
+    buffer = result._buffer if result.__class__ is Tensor else None
+    if buffer is None or buffer.array.nbytes > MOST_KEPT_BYTES:
+        return None
+    operand_of(buffer.array)  # adds the item of `ARRAY_AVALS`, which machine code needs
+    return buffer.array, (), None, None
 
 
 def _order(arrays: tuple[Any, ...], operands: list[Any]) -> tuple[Any, ...] | bool | None:
@@ -219,7 +240,7 @@ def _argument(part: Any, following: Iterator[Any], operands: list[Any], numbers:
     """Return the argument that a part of a key stands for; add it to the `operands` if it is one."""
     if part.__class__ is not object:
         return part
-    if part is BOOL_NEXT:
+    if part is BOOL_NEXT or part is FLOAT_NEXT:
         return next(following)
     if part in _SEQUENCES:
         items = iter(partial(next, following), SEQUENCE_ENDS)

@@ -25,6 +25,7 @@ __all__ = [
     "ELEMENTWISE",
     "FACTS",
     "FLOATS_KIND",
+    "FLOAT_NEXT",
     "FLOAT_OPERAND",
     "FUNCTION_CALLS",
     "INDICES",
@@ -42,6 +43,7 @@ __all__ = [
     "MOST_KEPT_BYTES",
     "MOST_NUMBERS",
     "MOST_SHAPES",
+    "NUMBERS",
     "NUMBERS_OF_SHAPES",
     "NUMBER_ARRAYS",
     "NUMPY_SCALARS",
@@ -183,13 +185,14 @@ PLAIN_LISTS: dict[tuple[int, ...], tuple[int, ...]] = {}
 MOST_SHAPES = 4096
 """Maximum size of `PLAIN_SHAPES` and of `PLAIN_LISTS`; Python records calls with other shapes."""
 
-BOOL_NEXT, LIST_BEGINS, TUPLE_BEGINS, SEQUENCE_ENDS = (object() for _ in range(4))
-"""Marks in the keys of functions: before a bool, which may equal an int, and around the items of a list or tuple."""
+BOOL_NEXT, FLOAT_NEXT, LIST_BEGINS, TUPLE_BEGINS, SEQUENCE_ENDS = (object() for _ in range(5))
+"""Marks in the keys of functions: before a bool or float, which may equal an int, and around items of sequences."""
 
-STRUCTURE, CREATION, ARRAYS, ELEMENTWISE, INDICES, ROWS = range(6)
+STRUCTURE, CREATION, NUMBERS, ARRAYS, ELEMENTWISE, INDICES, ROWS = range(7)
 """How a function takes ints, lists and arrays.
 
-They are structure, except arrays, which Python handles; the same, for calls without a tensor, too; only arrays are
-operands; ints and arrays are operands; or Python handles them all, unless they have a name. `ROWS` are such, but an
-int, list or array as the last of two arguments is an index, or are the indices, along an axis.
+They are structure, except arrays, which Python handles; the same, for calls without a tensor, too; the same, for calls
+without a tensor alone, in which floats are structure as well; only arrays are operands; ints and arrays are operands;
+or Python handles them all, unless they have a name. `ROWS` are such, but an int, list or array as the last of two
+arguments is an index, or are the indices, along an axis.
 """

@@ -17,6 +17,7 @@ from jittape.recording.machine_code.path_tables import (
     ELEMENTWISE,
     FUNCTION_CALLS,
     INDICES,
+    NUMBERS,
     RANK,
     ROWS,
     SHAPE,
@@ -24,7 +25,7 @@ from jittape.recording.machine_code.path_tables import (
     STRUCTURE,
 )
 
-__all__ = ["FUNCTIONS", "take_loaded_functions", "take_planned"]
+__all__ = ["FUNCTIONS", "take_array", "take_loaded_functions", "take_planned"]
 
 _SHAPE_ARRAYS = "jittape.primitives.shape.shape_arrays"
 _CONVERT = "jittape.recording.convert"
@@ -222,6 +223,7 @@ FUNCTIONS: dict[str, dict[int, str]] = {
     },
     "shape.creation": {
         CREATION: "eye fill linspace ones zeros",
+        NUMBERS: "range",
         STRUCTURE: "ones_like zeros_like",
     },
     "shape.indicators": {
@@ -313,3 +315,9 @@ def take_planned(function: FunctionType, kind: int = ARRAYS) -> None:
     """Let machine code record calls of `function` by plans; `kind` tells which arguments are operands."""
     FUNCTION_CALLS[function] = [None], kind
     take_calls(function, "planned")
+
+
+def take_array(function: FunctionType, copies: bool) -> None:
+    """Let machine code convert the argument of `function`, which does what ``array`` or ``asarray`` does."""
+    FUNCTION_CALLS[function] = [None], ARRAYS, identity_op if copies else None
+    take_calls(function, "array")
