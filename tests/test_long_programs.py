@@ -30,6 +30,7 @@ from jittape.primitives.elementwise.trigonometric import sin
 from jittape.primitives.identity import identity_op
 from jittape.primitives.linalg.matmul import matmul_op
 from jittape.primitives.shape.views import transpose_op
+from jittape.recording.trie import trie
 from jittape.runtime.executable import executable_of
 from programs import gradient_program, program_of
 
@@ -270,6 +271,47 @@ def test_steps_are_explained() -> None:
         interpret(explained.program, [X, W, B])[0], interpret(program, [X, W, B])[0], rtol=1e-9
     )
     assert [name for name, _ in passes_of(program)] == ["recorded", "segments", "place segments"]
+
+
+def interpreted_visits(steps: int, visits: int) -> list[int]:
+    """Return, for each of some visits of a chain on a tape, how many programs it interpreted."""
+    trie.clear()
+    found, gradients = [], []
+    for _ in range(visits):
+        before = jt.stats().interpreted_runs
+        x = jt.constant(X)
+        with jt.GradientTape() as tape:
+            tape.watch(x)
+            y = x
+            for _ in range(steps):
+                y = jt.sin(y) * 1.01
+        gradients.append(tape.gradient(y, x).numpy())
+        found.append(jt.stats().interpreted_runs - before)
+    for gradient in gradients:
+        np.testing.assert_allclose(gradient, np.prod(1.01 * np.cos(angles(steps)), axis=0), rtol=1e-9)
+    return found
+
+
+def angles(steps: int) -> list[Any]:
+    """Return the arguments of the sines of the chain."""
+    found = [X]
+    for _ in range(steps - 1):
+        found.append(np.sin(found[-1]) * 1.01)
+    return found
+
+
+def test_few_segments_that_repeat_often_are_compiled_at_the_first_visit() -> None:
+    jt.config.cache = False
+    try:
+        assert interpreted_visits(2000, 2) == [0, 0]
+        assert interpreted_visits(150, 3) == [1, 0, 0]
+    finally:
+        jt.config.cache = True
+
+
+def test_a_schedule_on_disk_is_loaded_at_the_first_visit() -> None:
+    assert interpreted_visits(150, 2) == [1, 0]
+    assert interpreted_visits(150, 2) == [0, 0]
 
 
 def test_a_step_of_the_user_runs_and_is_explained() -> None:

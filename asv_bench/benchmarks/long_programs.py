@@ -53,12 +53,12 @@ class UnrolledLSTM:
         return float(loss)
 
     def track_first_call(self, steps: int) -> float:
-        """Processor time of recording, deriving and interpreting."""
+        """Processor time of recording and deriving, and of interpreting or compiling."""
         trie.clear()
         return self.processor_time()
 
     def track_second_call(self, steps: int) -> float:
-        """Processor time of scheduling and compiling."""
+        """Processor time of scheduling and compiling, unless the first call has done so."""
         trie.clear()
         self.step()
         return self.processor_time()

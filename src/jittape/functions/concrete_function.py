@@ -32,7 +32,8 @@ from jittape.recording.tensor import FailedBuffer, Tensor, tensor_of
 from jittape.recording.trace import Trace
 from jittape.recording.variable import Variable
 from jittape.runtime.counters import counters
-from jittape.runtime.path_executable import compiled_from, interpreted
+from jittape.runtime.interpretation import interpreted
+from jittape.runtime.path_executable import compiled_from
 
 __all__ = ["Concrete", "no_fast_path"]
 
@@ -96,9 +97,7 @@ class Concrete:
         self._take_result(tracing, result)
         outputs = [slot for slot, _ in self._tensors.values()]
         self.variables = VariableGuard(tracing, call.leaves)
-        numbers_of = {
-            key: ArgumentVariable(number) for key, (_, number) in tracing.variable_placeholders.items()
-        }
+        numbers_of = {key: ArgumentVariable(n) for key, (_, n) in tracing.variable_placeholders.items()}
         self.assigned = [numbers_of.get(id(variable), variable) for variable, *_ in tracing.assigned.values()]
         outputs += [slot for _, slot, *_ in tracing.assigned.values()]
         self.prints, printed = printed_at_each_call(tracing)

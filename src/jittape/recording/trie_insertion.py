@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
-from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -237,8 +236,7 @@ class _Call(NamedTuple):
         """Copy the contents to the `node` of a call with `key`."""
         template, inputs, node.scalars = self.ops, self.inputs, self.scalars
         node.takes_scalars_as_given, node.conversions = self.takes_scalars_as_given, self.conversions
-        result, results = self.result, self.results
-        operands = key[2:]
+        result, results, operands = self.result, self.results, key[2:]
         ops = tuple(template.at(template.slots(first, operands), node.source))
         node.set_ops(ops, template.avals)
         node.n_slots = first + template.n_new
@@ -302,7 +300,10 @@ def insert_node(parent: Node, key: tuple[Any, ...], node: Node) -> Node:
     arrays = len(node.inputs) - len(node.scalars)
     if arrays:
         node.nbytes += sum([aval.nbytes for _, aval, _ in node.inputs[:arrays]])
-    with memo_keys() if open_extents else nullcontext():  # `memo_keys` takes 1 µs
+    if open_extents:
+        with memo_keys():  # takes 1 µs
+            kept = parent.children.setdefault(key, node)
+    else:
         kept = parent.children.setdefault(key, node)
     if kept is node:
         trie.added(node)

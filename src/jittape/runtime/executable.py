@@ -30,13 +30,21 @@ from jittape.core.interpret import interpret, memory_error
 from jittape.core.locks import cached_property
 from jittape.core.program import Program, bodies_of
 from jittape.core.simplify import simplify
+from jittape.core.tuning import tuning
 from jittape.errors import LinAlgError
 from jittape.runtime.heap_trimming import trim_heap
 from jittape.runtime.launch_tables import LaunchTable, announce, segments
 from jittape.runtime.workspace import Input, Layout, PoisonedWorkspace, Workspace, array_of
 from jittape.value_classes import value_class
 
-__all__ = ["CompiledExecutable", "UsedKernel", "counts_of_origins", "executable_of", "with_bodies"]
+__all__ = [
+    "CompiledExecutable",
+    "UsedKernel",
+    "counts_of_origins",
+    "executable_at_once",
+    "executable_of",
+    "with_bodies",
+]
 
 
 @value_class
@@ -267,16 +275,57 @@ def executable_of(
 ) -> CompiledExecutable:
     """Return the executable of a program as recorded, with its cached schedule if there is one."""
     key = schedule_key(program, donated)
+    compiled = _with_cached_schedule(program, scalar_inputs, donated, key)
+    if compiled is None:
+        made = schedule_long(program, donated, target=host_facts)
+        compiled = _with_schedule(program, scalar_inputs, donated, key, made)
+    return compiled
+
+
+def executable_at_once(
+    program: Program, scalar_inputs: frozenset[int], donated: tuple[tuple[int, int], ...]
+) -> CompiledExecutable | None:
+    """Return the executable of a long program if its schedule is in the cache or it repeats a few segments often.
+
+    To make it takes about as long as to interpret the program once. Otherwise return None.
+    """
+    key = schedule_key(program, donated)
+    compiled = _with_cached_schedule(program, scalar_inputs, donated, key)
+    if compiled is None:
+        least = tuning.compiled_at_once_repetition
+        made = schedule_long(program, donated, repetition=least, target=host_facts)
+        if made is not None:
+            compiled = _with_schedule(program, scalar_inputs, donated, key, made)
+    return compiled
+
+
+def _with_cached_schedule(
+    program: Program,
+    scalar_inputs: frozenset[int],
+    donated: tuple[tuple[int, int], ...],
+    key: str | None,
+) -> CompiledExecutable | None:
+    """Return the executable with the schedule that the cache has for `key`; None if that or a kernel is missing."""
     cached = None if key is None else load_schedule(key, program)
-    if cached is not None:
-        try:
-            compiled = CompiledExecutable(program, scalar_inputs, donated, cached)
-            compiled._remade = schedule_recorded
-            trim_heap(program)
-            return compiled
-        except KernelMissing:
-            pass  # evicted or damaged: schedule the program to get its text
-    made = schedule_long(program, donated, target=host_facts)
+    if cached is None:
+        return None
+    try:
+        compiled = CompiledExecutable(program, scalar_inputs, donated, cached)
+    except KernelMissing:
+        return None  # evicted or damaged: schedule the program to get its text
+    compiled._remade = schedule_recorded
+    trim_heap(program)
+    return compiled
+
+
+def _with_schedule(
+    program: Program,
+    scalar_inputs: frozenset[int],
+    donated: tuple[tuple[int, int], ...],
+    key: str | None,
+    made: Schedule | None,
+) -> CompiledExecutable:
+    """Return the executable with the schedule `made` in segments, or that of the whole; store the schedule."""
     trim_heap(program)
     simplified = program if made is not None else simplify(program)
     compiled = CompiledExecutable(simplified, scalar_inputs, donated, made)

@@ -1,8 +1,8 @@
 """`PathExecutable`: runs the program of one node of the trie when a trace is flushed there.
 
 The first visit is interpreted, without delay; the next visit compiles the path. The interpreter runs the program as
-recorded, the compiler after simplification, so each can check the other. A program with long loops is compiled at its
-first visit.
+recorded, the compiler after simplification, so each can check the other. A program with long loops, or a long one that
+repeats the same few ops or has its schedule on disk, is compiled at its first visit.
 
 If the visits before the compilation had the same `RepeatedStarts`, a path of its own is compiled for them. The first
 run with other starts ends this and compiles the path for all starts.
@@ -15,14 +15,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
-from jittape.core.buffers import Buffer, owned
+from jittape.core.buffers import Buffer
 from jittape.core.config import config
-from jittape.core.forms import runs_of
 from jittape.core.interpret import interpret
-from jittape.core.program import Program, bodies_of
+from jittape.core.program import Program
 from jittape.core.tuning import tuning
 from jittape.runtime.counters import counters
 from jittape.runtime.gc_pause import gc_paused
+from jittape.runtime.interpretation import arrays_of, buffers_of, interpreted, ops_in_loops
 from jittape.runtime.repeated_starts import RepeatedStarts
 from jittape.value_classes import NamedTuple
 
@@ -35,7 +35,6 @@ __all__ = [
     "compiled_paths",
     "count_program",
     "donated_positions",
-    "interpreted",
     "release_cold",
 ]
 
@@ -127,7 +126,7 @@ class PathExecutable:
                 if special.starts.hold(inputs):
                     return special.run(inputs, available)
                 self._at_starts = self._starts = None
-            compiled = None if config._interpret else self._derived()
+            compiled = None if config._interpret else self._derived(inputs)
             if compiled is None:
                 if config._interpret or self._is_new():
                     self.ran_compiled = False
@@ -157,8 +156,8 @@ class PathExecutable:
         """
         values = self._picked(inputs, available)
         failures: list[int] = []
-        found = interpret(self.program, _arrays(values), failures)
-        return _buffers(found, values), min(failures, default=-1)
+        found = interpret(self.program, arrays_of(values), failures)
+        return buffers_of(found, values), min(failures, default=-1)
 
     def _picked(self, inputs: list[Any], available: list[Buffer]) -> list[Any]:
         return [inputs[i] if i >= 0 else available[-1 - i] for i in self._picks]
@@ -166,7 +165,7 @@ class PathExecutable:
     def _is_new(self) -> bool:
         """Return whether the program has run too rarely to be compiled."""
         most = tuning.interpreted_loop_ops // self._compiler_speed
-        return self.visits <= config.compile_after and _ops_in_loops(self.program) <= most
+        return self.visits <= config.compile_after and ops_in_loops(self.program) <= most
 
     def _note_starts(self, inputs: list[Any]) -> None:
         """Keep the starts of slices at the first visit, as long as they repeat."""
@@ -175,9 +174,15 @@ class PathExecutable:
         elif self._starts is not None and not self._starts.hold(inputs):
             self._starts = None
 
-    def _derived(self) -> Any:
-        """Return the compiled program if that takes little time; None else."""
-        return None
+    def _derived(self, inputs: list[Any]) -> Any:
+        """Return the compiled program if that takes about as long as one interpretation, or less; None else."""
+        if self.visits > 1 or len(self.program.ops) < tuning.segmented_program_ops:
+            return None
+        compiled = compiled_at_once(self.program, self.scalars, self._donated)
+        if compiled is not None:
+            self._keep(compiled)
+            self._prepare(compiled, inputs)
+        return compiled
 
     def _compile(self, inputs: list[Any]) -> Any:
         compiled = compiled_from(self.program, self.scalars, self._donated)
@@ -294,7 +299,7 @@ class GeneralPathExecutable(PathExecutable):
             self._keep(compiled)
         return super()._prepare(compiled, inputs)
 
-    def _derived(self) -> Any:
+    def _derived(self, inputs: list[Any]) -> Any:
         compiled = self._general.compiled_at(self._values, self._own_program)
         if compiled is not None:
             self._keep(compiled)
@@ -330,16 +335,6 @@ def compiled_paths() -> list[PathExecutable]:
     return [path for path in paths if path is not None and path.compiled is not None]
 
 
-def _ops_in_loops(program: Program) -> int:
-    """Return how many ops of bodies a run executes; one iteration counts of a loop of unknown length."""
-    found = 0
-    for first in {run[0].out: run[0] for run in runs_of(program.ops).values()}.values():
-        bodies = [body.program for body in bodies_of(first)]
-        trips = max(1, dict(first.params).get("trips", 1))
-        found += trips * sum([len(body.ops) + _ops_in_loops(body) for body in bodies])
-    return found
-
-
 def donated_positions(
     donated: Sequence[tuple[int, int]], picks: Sequence[int]
 ) -> tuple[tuple[int, int], ...]:
@@ -363,28 +358,6 @@ def release_cold() -> None:
     _paths[:] = [ref(path) for path in paths[count:]]
 
 
-def interpreted(program: Program, values: Sequence[Any]) -> list[Buffer]:
-    """Return the outputs of `program` with NumPy; equal outputs and inputs share one buffer."""
-    counters.interpreted_runs += 1
-    return _buffers(interpret(program, _arrays(values)), values)
-
-
-def _arrays(values: Sequence[Any]) -> list[Any]:
-    return [value.array if isinstance(value, Buffer) else value for value in values]
-
-
-def _buffers(arrays: Sequence[Any], values: Sequence[Any]) -> list[Any]:
-    """Return buffers for arrays computed from `values`; None stays None."""
-    held = {id(value.array): value for value in values if isinstance(value, Buffer)}
-    outputs: list[Any] = []
-    for array in arrays:
-        buffer = None if array is None else held.get(id(array))
-        if buffer is None and array is not None:
-            buffer = held[id(array)] = owned(array)
-        outputs.append(buffer)
-    return outputs
-
-
 def compiled_from(
     program: Program,
     scalars: frozenset[int],
@@ -406,6 +379,20 @@ def compiled_from(
             program = bind_constants(program, constants)
         compiled = executable_of(program, scalars, donated)
     count_program(compiled, began)
+    return compiled
+
+
+def compiled_at_once(
+    program: Program, scalars: frozenset[int], donated: tuple[tuple[int, int], ...]
+) -> CompiledExecutable | None:
+    """Return the executable that `executable_at_once` makes of a long program, and count it."""
+    with gc_paused():
+        from jittape.runtime.executable import executable_at_once
+
+        began = time.perf_counter()
+        compiled = executable_at_once(program, scalars, donated)
+    if compiled is not None:
+        count_program(compiled, began)
     return compiled
 
 

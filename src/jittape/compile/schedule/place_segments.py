@@ -33,6 +33,7 @@ def schedule_in_segments(
     donated: Donated,
     schedule: Callable[[Program, Donated], Schedule],
     with_ops: bool = False,
+    repetition: int = 2,
 ) -> Schedule | None:
     """Return the checked schedule of a long program with repetitions, placed segment by segment; None for all others.
 
@@ -49,8 +50,10 @@ def schedule_in_segments(
         Returns the schedule of a program as recorded.
     with_ops : bool
         Whether the result has the program after all rewrites, and steps have its ops, which explain them.
+    repetition : int
+        Minimum number of ops for each op of a distinct segment.
     """
-    segments = segments_of(program)
+    segments = segments_of(program, repetition)
     if segments is None:
         return None
     known: dict[Any, _Scheduled] = {}

@@ -56,9 +56,18 @@ class Segment(NamedTuple):
         return Program(self.inputs, self.ops, self.outputs, {slot: avals[slot] for slot in slots})
 
 
-def segments_of(program: Program) -> list[Segment] | None:
-    """Return the segments of a long program in order; None if it is short or repeats too little."""
-    if len(program.ops) < tuning.segmented_program_ops:
+def segments_of(program: Program, repetition: int = 2) -> list[Segment] | None:
+    """Return the segments of a long program in order; None if it is short or repeats too little.
+
+    Parameters
+    ----------
+    program : Program
+        As recorded.
+    repetition : int
+        Minimum number of ops for each op of a distinct segment.
+    """
+    least = repetition * tuning.segment_ops  # of one distinct segment
+    if len(program.ops) < max(tuning.segmented_program_ops, least):
         return None
     graph = _graph_of(program)
     if graph is None:
@@ -68,7 +77,7 @@ def segments_of(program: Program) -> list[Segment] | None:
         return None
     segments = _Cutter(program, graph, bounds).segments()
     distinct = {segment.key: len(segment.ops) for segment in segments}
-    return segments if 2 * sum(distinct.values()) <= len(program.ops) else None
+    return segments if repetition * sum(distinct.values()) <= len(program.ops) else None
 
 
 class _Graph(NamedTuple):

@@ -55,7 +55,7 @@ def schedule_recorded(program: Program, donated: Donated = (), *, target: Target
 
 
 def schedule_long(
-    program: Program, donated: Donated = (), with_ops: bool = False, *, target: Target
+    program: Program, donated: Donated = (), with_ops: bool = False, repetition: int = 2, *, target: Target
 ) -> Schedule | None:
     """Return the checked schedule of a long program as recorded, in segments; None for all other programs.
 
@@ -63,7 +63,8 @@ def schedule_long(
     """
     from jittape.compile.schedule.place_segments import schedule_in_segments
 
-    return schedule_in_segments(program, donated, partial(schedule_simplified, target=target), with_ops)
+    own = partial(schedule_simplified, target=target)
+    return schedule_in_segments(program, donated, own, with_ops, repetition)
 
 
 def schedule_simplified(program: Program, donated: Donated = (), *, target: Target) -> Schedule:
