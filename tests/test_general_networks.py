@@ -93,3 +93,43 @@ def test_one_trace_serves_all_lengths(name, monkeypatch):
     assert general.trace_count == 1
     assert len(passes) <= most
     assert sum([count for n, count in kernels.items() if n > 40 and n != 100]) <= 3
+
+
+# The reference of the function would be a path of the plain step, so that comes first.
+@pytest.mark.parametrize("form", ["plain", "function"])
+def test_schedules_of_a_large_batch_serve_smaller_ones(form, monkeypatch):
+    """A transposed layout and a tile loop serve small arrays, and sums of rows are grouped at any number of rows."""
+    passes: list[Any] = []
+    original = general_schedule.schedule
+
+    def counted(*args: Any, **options: Any) -> Any:
+        passes.append(args)
+        return original(*args, **options)
+
+    layer = jt.keras.layers.LSTM(8)
+    layer(jt.ones([2, 8, 5]))
+    weights = layer.trainable_variables
+
+    def step(x: Any) -> Any:
+        with jt.GradientTape() as tape:
+            loss = jt.reduce_mean(jt.square(layer(x)))
+        return [loss, *tape.gradient(loss, weights)]
+
+    spec = jt.TensorSpec([None, 8, 5], jt.float32)
+    call = jt.function(step, input_signature=[spec]) if form == "function" else step
+    xs = [np.random.default_rng(n).normal(size=(n, 8, 5)).astype(np.float32) for n in (980, 970, 882, 860)]
+
+    def results(x: Any) -> list[Any]:
+        return [value.numpy() for value in call(jt.constant(x))]
+
+    for x in xs:
+        results(x)
+    monkeypatch.setattr(general_schedule, "schedule", counted)
+    monkeypatch.setattr(general_executable, "_PROVISIONAL_SHARE", 0)  # each length is served for good
+    lengths = 700, 410, 333, 250, 180
+    found = {n: results(xs[0][:n]) for n in lengths}
+    assert passes == []
+    monkeypatch.setattr(jt.config, "interpret", True)
+    for n, values in found.items():
+        for value, expected in zip(values, step(jt.constant(xs[0][:n])), strict=True):
+            np.testing.assert_allclose(value, expected.numpy(), rtol=2e-4, atol=1e-6)

@@ -25,6 +25,8 @@ class Tuning:
 
     length_slack: float = 1.5
     """Maximum ratio of a size to a threshold at which a schedule for other lengths may decide either way."""
+    smaller_length_slack: float = 4.0
+    """Factor of `length_slack` below the minima of transposed layouts and tile loops; an LSTM loses less than 1 %."""
 
     # ---- primitives --------------------------------------------------------------------------------------------------
 
@@ -220,10 +222,7 @@ class Tuning:
     recompute_loads_limit: int = 2
     """Maximum arrays that a recomputed value is read from; reading more costs more than storing the value."""
     strided_reads_before_copy: int = 4
-    """Minimum reads of a view, across its order in memory, for which it is copied first.
-
-    25 reads of a transposed 1000x10 array take 35 µs with the copy and 83 without.
-    """
+    """Minimum reads across a view's order in memory for which it is copied: 25 of 1000x10 take 35, not 83 µs."""
     counted_cost_limit: int = 1 << 20
     """Maximum cost that is counted; higher costs count as this one."""
     partition_rounds: int = 6
