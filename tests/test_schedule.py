@@ -315,6 +315,25 @@ def test_the_rule_by_which_a_value_is_stored_is_known():
     assert row == ["needed in several iterations"]
 
 
+def test_the_code_of_a_gradient_does_not_grow_with_each_part_of_an_array():
+    """``h = concat([h, sin(h[-1:])], 0)`` in a loop, with starts of slices that are known at run time only."""
+
+    def instructions(count):
+        def grown(x, *starts):
+            h = x
+            for start in starts:
+                last = slice_op.bind(h, start, region=Region((0,), (None,), (1,), (1,)))
+                h = concat_op.bind(h, sin(multiply(last, 1.1)), axis=0)
+            return sum_op.bind(h, axes=(0, 1))
+
+        starts = [np.array(i) for i in range(count)]
+        program = gradient_program(program_of(grown, np.ones((1, 2)), *starts), [0])
+        steps = [step for step in schedule(simplify(program)).steps if isinstance(step.kernel, LoopKernel)]
+        return sum(len(step.kernel.instructions) for step in steps)
+
+    assert instructions(96) < 3 * instructions(48)
+
+
 # ---- library calls, NumPy steps, aliases ---------------------------------------------------------------------------
 
 
