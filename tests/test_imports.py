@@ -436,14 +436,18 @@ def test_the_namespaces_of_numpy_scipy_and_autograd_are_imported_when_they_are_u
     done = run_python(
         "-c",
         "import sys, jittape as jt, jittape.numpy as jnp, jittape.scipy, jittape.autograd\n"
-        "late = 'jittape.numpy.', 'jittape.scipy.', 'jittape.autograd.', 'scipy'\n"
-        "print([name for name in sys.modules if name.startswith(late)])\n"
+        "import jittape.autograd.numpy.fft, jittape.autograd.numpy.linalg as la, jittape.autograd.scipy as sc\n"
+        "late = 'jittape.numpy.', 'jittape.scipy.', 'jittape.autograd.', 'jittape.recording', 'scipy'\n"
+        "light = ('numpy', 'numpy.fft', 'numpy.linalg', 'scipy')\n"
+        "light = ['jittape.autograd.' + name for name in light]\n"
+        "print([name for name in sys.modules if name.startswith(late) and name not in light])\n"
+        "print(la.norm.__name__, sc.special.__name__, jittape.autograd.numpy.sin.__name__)\n"
         "print(float(jnp.sum(jnp.ones(3))), jittape.autograd.grad(lambda x: x * x)(3.0), 'sum' in dir(jnp))\n"
         "from jittape.numpy import *\n"
         "from jittape.autograd import *\n"
         "print(float(hypot(3.0, 4.0)), deriv(lambda x: x * x)(2.0), 'scipy' in sys.modules)\n",
     )
-    assert done.stdout == "[]\n3.0 6.0 True\n5.0 4.0 False\n"
+    assert done.stdout == "[]\nnorm jittape.autograd.scipy.special sin\n3.0 6.0 True\n5.0 4.0 False\n"
 
 
 def test_each_public_module_may_be_the_first_that_is_used():
