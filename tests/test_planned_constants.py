@@ -63,6 +63,10 @@ CALLS: list[Callable[[Any], Any]] = [
     lambda np_: np_.array(-3),
     lambda np_: np_.asarray([0.1, 0.2]),
     lambda np_: np_.asarray(2),
+    lambda np_: np_.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]),
+    lambda np_: np_.asarray([(1, 2), [3, 4]]),
+    lambda np_: np_.array([[1.0, 0], [2**60 + 1, -0.5]]),
+    lambda np_: np_.array((1, 2.5)),
 ]
 
 
@@ -118,10 +122,56 @@ def test_numbers_that_do_not_fit_are_left_to_numpy():
         assert record(jnp.array, [True, False]).dtype == np.bool_
         assert record(jnp.array, [1, 2**40]).dtype == np.int64
         assert record(jnp.array, [[1, 2], [3, 4]]).dtype == np.int64
+        assert record(jnp.array, [[1, 2], [3, 2**63]]).dtype == np.array([[1, 2], [3, 2**63]]).dtype
+        assert record(jnp.array, [[[1.0], [2.0]]]).shape == (1, 2, 1)
+        assert record(jnp.array, [[], []]).shape == (2, 0)
+        assert record(jnp.array, [[True, 2]]).dtype == np.int64
+        assert record(jnp.array, [[1.0] * 600]).shape == (1, 600)
         with pytest.raises(ValueError, match="different shapes"):
             record(jnp.array, [[1.0], [2.0, 3.0]])
         with pytest.raises(ValueError, match="negative dimensions"):
             record(jnp.zeros, -1)
+
+
+def test_nested_constants_have_the_default_dtypes():
+    for rows in ([[1.0, 2], [3.5, -4]], [[1, 2, 3]], [(0.1,), (0.2,)], [1, 0.5]):
+        before = switch.is_used()
+        switch.use_python()
+        expected = jt.constant(rows)
+        switch.use()
+        assert before
+        for _ in range(3):
+            found = record(jt.constant, rows)
+            assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
+            np.testing.assert_array_equal(found, expected)
+        assert runs_no_python(jt.constant, rows)
+    assert record(jt.constant, [[1, 2**40]]).dtype == np.int64
+    rows = [[0.0, 0.0], [0.0, 0.0]]
+    for i in range(4):
+        rows[1][0] = float(i)
+        made = record(jt.constant, rows)
+        rows[1][0] = -1.0
+        np.testing.assert_array_equal(made, [[0.0, 0.0], [i, 0.0]])
+
+
+def test_elements_of_shapes_are_known_numbers():
+    x = jt.constant(np.zeros((3, 4, 5)))
+
+    def element(i: int) -> Any:
+        return jt.shape(x)[i]
+
+    for i in (0, 2, -1, -3):
+        for _ in range(3):
+            found = record(element, i)
+        assert runs_no_python(element, i)
+        assert (type(found).__name__, found.dtype, found.shape) == ("ShapeTensor", np.int32, ())
+        assert [0] * int(found) == [0] * x.shape[i]
+        assert int(found * 2) == 2 * x.shape[i]
+    for i in (3, -4):
+        with pytest.raises(IndexError):
+            record(element, i)
+    assert record(lambda: jt.shape(x)[1:]).shape == (2,)
+    assert record(lambda: jt.shape(x)[True]).shape == (1, 3)
 
 
 def test_range_follows_its_numbers():

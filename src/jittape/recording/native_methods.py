@@ -151,6 +151,7 @@ def _methods() -> list[Method]:
         name = f"{owner.__name__}.__getitem__"
         arguments = name, owner is Variable
         methods.append(Method(owner, "__getitem__", ONE_ARGUMENT, "emit_getitem.define_getitem", arguments))
+    methods.append(Method(ShapeTensor, "__getitem__", ONE_ARGUMENT, "emit_facts.define_item"))
     methods.append(Method(Operators, "__iter__", NO_ARGUMENT, "emit_items.define_iter"))
     for kind, become in _BECOMES.items():
         arguments = f"{kind.__name__}.__setitem__", f"{kind.__name__}.{become}"

@@ -1,4 +1,7 @@
-"""Machine code that converts lists and tuples of floats or of ints, which are operands, to arrays."""
+"""Machine code that converts lists and tuples of floats or of ints, which are operands, to arrays.
+
+Lists of constants may hold both, and lists of these.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from collections.abc import Callable
 from llvmlite import ir
 
 from jittape.compile.llvm.ir_helpers import integer
-from jittape.native.object_code import DOUBLE, I32, ObjectCode
+from jittape.native.object_code import DOUBLE, I32, I64, ObjectCode
 from jittape.recording.machine_code.emit_operands import New
 from jittape.recording.machine_code.path_tables import (
     DOUBLES_KIND,
@@ -55,15 +58,63 @@ def array_for_constant(new: New, code: ObjectCode, value: ir.Value, is_wide: boo
 
 def _define_constant(code: ObjectCode, kind_of_floats: int, kind_of_ints: int) -> None:
     (value,) = code.function.args
-    other, sequence = code.block("other"), code.block("sequence")
+    other, sequence, nested = code.block("other"), code.block("sequence"), code.block("nested")
+    columns = code.words(1)
     is_float = code.is_a(value, "float")
     code.require(code.builder.or_(is_float, code.is_a(value, "int")), sequence)
     kind = code.builder.select(is_float, integer(kind_of_floats), integer(kind_of_ints))
-    _return_filled(code, lambda i: value, integer(_NO_SHAPE), kind, other)
+    _return_filled(code, lambda i: value, integer(_NO_SHAPE), integer(0), kind, other)
     code.begin(sequence)
-    _return_sequence(code, lambda: integer(kind_of_floats), kind_of_ints, other)
+    count = _length(code, value, other)
+    _read_columns(code, value, count, columns, other)
+    is_flat = code.same(code.read(columns), integer(0))
+    code.builder.cbranch(is_flat, flat := code.block("flat"), nested)
+    code.begin(flat)
+    numbers = _kinds_of_numbers(code, lambda i: _item(code, value, i), count, other)
+    kind = code.builder.select(numbers, integer(kind_of_floats), integer(kind_of_ints))
+    _return_filled(code, lambda i: _item(code, value, i), count, integer(0), kind, other)
+    code.begin(nested)
+    width = code.read(columns)
+    total = code.builder.mul(count, width)
+
+    def item(i: ir.Value) -> ir.Value:
+        row = _item(code, value, code.builder.sdiv(i, width))
+        return _item(code, row, code.builder.srem(i, width))
+
+    code.require(code.builder.icmp_signed("<=", total, integer(MOST_NUMBERS)), other)
+    numbers = _kinds_of_numbers(code, item, total, other)
+    kind = code.builder.select(numbers, integer(kind_of_floats), integer(kind_of_ints))
+    _return_filled(code, item, total, width, kind, other)
     code.begin(other)
     code.builder.ret(code.incref(value))
+
+
+def _read_columns(
+    code: ObjectCode, value: ir.Value, count: ir.Value, columns: ir.Value, other: ir.Block
+) -> None:
+    """Write the length of all items of a sequence, or 0 if they are no sequences; branch to `other` if they differ."""
+    builder = code.builder
+    first = _item(code, value, integer(0))
+    code.write(columns, integer(0))
+    with builder.if_then(_is_sequence(code, first)):
+        code.write(columns, _length(code, first, other))
+        with code.each(count) as i:
+            length = _length(code, _item(code, value, i), other)
+            code.require_same(other, (length, code.read(columns)))
+
+
+def _kinds_of_numbers(
+    code: ObjectCode, item: Callable[[ir.Value], ir.Value], count: ir.Value, other: ir.Block
+) -> ir.Value:
+    """Return whether a float is among the items; branch to `other` if one is neither a float nor an int."""
+    builder, has_float = code.builder, code.words(1)
+    code.write(has_float, integer(0))
+    with code.each(count) as i:
+        found = item(i)
+        is_float = code.is_a(found, "float")
+        code.require(builder.or_(is_float, code.is_a(found, "int")), other)
+        code.write(has_float, builder.or_(code.read(has_float), builder.zext(is_float, I64)))
+    return code.differ(code.read(has_float), integer(0))
 
 
 def _define(new: New, function: ir.Function) -> None:
@@ -81,40 +132,54 @@ def _return_sequence(
     code: ObjectCode, kind_of_floats: Callable[[], ir.Value], kind_of_ints: int, other: ir.Block
 ) -> None:
     """Return the numbers of a list or tuple, the first argument, as an array; branch to `other` for anything else."""
-    value, builder = code.function.args[0], code.builder
-    is_list, count, kind = code.is_a(value, "list"), code.words(1), code.words(1)
-    code.require(builder.or_(is_list, code.is_a(value, "tuple")), other)
-    with builder.if_else(is_list) as (of_list, of_tuple):
+    value, builder, kind = code.function.args[0], code.builder, code.words(1)
+    count = _length(code, value, other)
+    first = _item(code, value, integer(0))
+    is_float = code.is_a(first, "float")
+    code.require(builder.or_(is_float, code.is_a(first, "int")), other)
+    kind_of_first = code.type_of(first)
+    with code.each(count) as i:
+        code.require_same(other, (code.type_of(_item(code, value, i)), kind_of_first))
+    with builder.if_else(is_float) as (of_floats, of_ints):
+        with of_floats:
+            code.write(kind, kind_of_floats())
+        with of_ints:
+            code.write(kind, integer(kind_of_ints))
+    _return_filled(code, lambda i: _item(code, value, i), count, integer(0), code.read(kind), other)
+
+
+def _is_sequence(code: ObjectCode, value: ir.Value) -> ir.Value:
+    return code.builder.or_(code.is_a(value, "list"), code.is_a(value, "tuple"))
+
+
+def _length(code: ObjectCode, value: ir.Value, other: ir.Block) -> ir.Value:
+    """Return the length of a list or tuple; branch to `other` for anything else, none or too many items."""
+    builder, count = code.builder, code.words(1)
+    code.require(_is_sequence(code, value), other)
+    with builder.if_else(code.is_a(value, "list")) as (of_list, of_tuple):
         with of_list:
             code.write(count, code.call("PyList_Size", value))
         with of_tuple:
             code.write(count, code.length_of(value))
     code.require(builder.icmp_signed(">", code.read(count), integer(0)), other)
     code.require(builder.icmp_signed("<=", code.read(count), integer(MOST_NUMBERS)), other)
-    first = _item(code, value, is_list, integer(0))
-    is_float = code.is_a(first, "float")
-    code.require(builder.or_(is_float, code.is_a(first, "int")), other)
-    kind_of_first = code.type_of(first)
-    with code.each(code.read(count)) as i:
-        code.require_same(other, (code.type_of(_item(code, value, is_list, i)), kind_of_first))
-    with builder.if_else(is_float) as (of_floats, of_ints):
-        with of_floats:
-            code.write(kind, kind_of_floats())
-        with of_ints:
-            code.write(kind, integer(kind_of_ints))
-    _return_filled(code, lambda i: _item(code, value, is_list, i), code.read(count), code.read(kind), other)
+    return code.read(count)
 
 
 def _return_filled(
     code: ObjectCode,
     item: Callable[[ir.Value], ir.Value],
     length: ir.Value,
+    columns: ir.Value,
     kind: ir.Value,
     other: ir.Block,
 ) -> None:
-    """Return an array of this `length`, or of no shape, with the items; branch to `other` if one does not fit."""
+    """Return an array of this `length`, or of no shape, with the items; branch to `other` if one does not fit.
+
+    It is a matrix unless the number of `columns` is 0.
+    """
     builder, stored, drop = code.builder, code.words(1), code.block("drop")
-    array = _array(code, length, kind, other)
+    array = _array(code, length, columns, kind, other)
     is_double = code.same(code.get_unchecked(array, "dtype"), code.known("dtype float64"))
     code.write(stored, builder.select(is_double, integer(DOUBLES_KIND), kind))
     data = code.get_unchecked(array, "data")
@@ -135,7 +200,7 @@ def _store(
     builder = code.builder
     with builder.if_else(builder.icmp_signed("<=", kind, integer(DOUBLES_KIND))) as (of_float, of_int):
         with of_float:
-            number = code.get_unchecked(item, "float_value", DOUBLE)
+            number = _as_double(code, item, unfit)
             with builder.if_else(code.same(kind, integer(DOUBLES_KIND))) as (double, single):
                 with double:
                     code.store(number, code.element(data, i))
@@ -152,9 +217,22 @@ def _store(
                     code.store(narrow, code.element(data, i, 4))
 
 
-def _item(code: ObjectCode, values: ir.Value, is_list: ir.Value, i: ir.Value) -> ir.Value:
+def _as_double(code: ObjectCode, item: ir.Value, unfit: ir.Block) -> ir.Value:
+    """Return a float or an int as a double; branch to `unfit` for a large int."""
+    builder, found = code.builder, code.words(1)
+    with builder.if_else(code.is_a(item, "float"), likely=True) as (a_float, an_int):
+        with a_float:
+            code.write(found, code.get_unchecked(item, "float_value"))
+        with an_int:
+            number = builder.sitofp(code.index(item, unfit), DOUBLE)
+            code.write(found, builder.bitcast(number, I64))
+    return builder.bitcast(code.read(found), DOUBLE)
+
+
+def _item(code: ObjectCode, values: ir.Value, i: ir.Value) -> ir.Value:
+    """Return an item of a list or tuple, borrowed."""
     found = code.words(1)
-    with code.builder.if_else(is_list) as (of_list, of_tuple):
+    with code.builder.if_else(code.is_a(values, "list")) as (of_list, of_tuple):
         with of_list:
             code.write(found, code.call("PyList_GetItem", values, i))
         with of_tuple:
@@ -186,27 +264,36 @@ def _meets_doubles(code: ObjectCode, operands: ir.Value, count: ir.Value, other:
     return code.read(found)
 
 
-def _array(code: ObjectCode, count: ir.Value, kind: ir.Value, failed: ir.Block) -> ir.Value:
+def _array(
+    code: ObjectCode, count: ir.Value, columns: ir.Value, kind: ir.Value, failed: ir.Block
+) -> ir.Value:
     """Return an array of `count` numbers that nothing else refers to, mostly that of a former call."""
-    builder, last, memory = code.builder, code.words(1), code.words(2)
-    place = builder.and_(builder.add(builder.shl(count, integer(2)), kind), integer(len(NUMBER_ARRAYS) - 1))
+    builder, last, memory = code.builder, code.words(1), code.words(3)
+    mixed = builder.add(builder.shl(builder.add(count, columns), integer(2)), kind)
+    place = builder.and_(mixed, integer(len(NUMBER_ARRAYS) - 1))
     other, found, unfit = code.block("other_length"), code.block("length"), code.block("unfit")
     code.write(last, code.call("PyList_GetItem", code.known("NUMBER_ARRAYS"), place))
     code.require(code.is_a(code.read(last), "ndarray"), other)
-    has_shape = code.differ(count, integer(_NO_SHAPE))
+    has_shape, is_matrix = code.differ(count, integer(_NO_SHAPE)), code.differ(columns, integer(0))
     rank = code.get_unchecked(code.read(last), "ndim", I32)
-    code.require_same(other, (rank, builder.zext(has_shape, I32)))
+    wanted = builder.add(builder.zext(has_shape, I32), builder.zext(is_matrix, I32))
+    code.require_same(other, (rank, wanted))
     with builder.if_then(has_shape):
-        code.require_same(other, (code.read(code.get_unchecked(code.read(last), "shape")), count))
+        shape, total = code.get_unchecked(code.read(last), "shape"), code.words(1)
+        code.write(total, code.read(shape))
+        with builder.if_then(is_matrix):
+            code.require_same(other, (code.read(shape, 1), columns))
+            code.write(total, builder.mul(code.read(shape), columns))
+        code.require_same(other, (code.read(total), count))
     references = code.get_unchecked(code.read(last), "references", I32)
     code.require_same(other, (references, ir.Constant(I32, code.places["held"])))
     code.incref(code.read(last))
     builder.branch(found)
     code.begin(other)
-    code.write(memory, code.attempt(unfit, "PyLong_FromSsize_t", count))
-    code.write(memory, code.attempt(unfit, "PyLong_FromSsize_t", kind), 1)
-    made = code.call_object(code.known("new_numbers"), memory, integer(2))
-    for i in range(2):
+    for i, number in enumerate((count, columns, kind)):
+        code.write(memory, code.attempt(unfit, "PyLong_FromSsize_t", number), i)
+    made = code.call_object(code.known("new_numbers"), memory, integer(3))
+    for i in range(3):
         code.decref(code.read(memory, i))
     code.require(code.differ(made, integer(0)), unfit)
     code.write(last, made)

@@ -152,10 +152,10 @@ MEET_DOUBLES = tuple(sorted([dtype.name for dtype in DOUBLES | WIDE_INTS]))
 """Dtypes of operands next to which a list of floats is in double precision."""
 
 
-def new_numbers(count: int, kind: int) -> np.ndarray[Any, Any]:
-    """Return an array for `NUMBER_ARRAYS`: of no shape for a negative `count`."""
+def new_numbers(count: int, columns: int, kind: int) -> np.ndarray[Any, Any]:
+    """Return an array for `NUMBER_ARRAYS`: of no shape for a negative `count`, a matrix unless `columns` is 0."""
     dtype = (default_dtype(float), np.dtype(float), np.dtype(np.int32), np.dtype(np.int64))[kind]
-    array = np.zeros(() if count < 0 else (count,), dtype)
+    array = np.zeros(() if count < 0 else (count // columns, columns) if columns else (count,), dtype)
     operand_of(array)  # adds the item of `ARRAY_AVALS`, without which machine code leaves arrays to Python
     return array
 
