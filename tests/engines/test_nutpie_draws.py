@@ -72,10 +72,10 @@ def test_nan_ends_a_trajectory() -> None:
     ("options", "error", "message"),
     [
         ({"nonsense": 3}, TypeError, "nutpie has no setting 'nonsense'"),
-        ({"draws": -1}, ValueError, "draws must be an int of at least 1, got -1"),
-        ({"tune": 2.5}, ValueError, "tune must be an int of at least 1, got 2.5"),
-        ({"chains": 0}, ValueError, "chains must be an int of at least 1, got 0"),
-        ({"cores": "all"}, ValueError, "cores must be an int of at least 1, got 'all'"),
+        ({"draws": -1}, ValueError, "nutpie_draws: `draws` must be at least 1, got -1"),
+        ({"tune": 2.5}, TypeError, "nutpie_draws: `tune` must be an int, got 2.5"),
+        ({"chains": 0}, ValueError, "nutpie_draws: `chains` must be at least 1, got 0"),
+        ({"cores": "all"}, TypeError, "nutpie_draws: `cores` must be an int, got 'all'"),
     ],
 )
 def test_wrong_settings(options: dict[str, Any], error: type[Exception], message: str) -> None:

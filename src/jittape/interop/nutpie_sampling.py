@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jittape.core.argument_checks import optional_whole_number
 from jittape.core.locks import lock
 from jittape.interop.nutpie_model import nutpie_parts
 from jittape.interop.optional_library import imported
@@ -18,6 +19,7 @@ from jittape.interop.optional_library import imported
 __all__ = ["NutpieDraws", "nutpie_draws"]
 
 _CORE = "nutpie._lib"
+_OWNER = "nutpie_draws"
 _loading = lock()
 _COUNTERS = ("chain", "draw", "tuning")
 """Columns of the statistics that number the draws."""
@@ -82,23 +84,25 @@ def nutpie_draws(
     ImportError
         If nutpie is not installed.
     TypeError
-        If nutpie has no such setting, or `logp` or `shapes` do not fit, as for `nutpie`.
+        If a number of draws, chains or cores is no int, nutpie has no such setting, or `logp` or `shapes` do not
+        fit, as for `nutpie`.
     ValueError
         If a number of draws, chains or cores is less than 1, or chains can start at none of 100 random points.
     """
     core = _compiled_core()
     dims, own = nutpie_parts(logp, shapes)
-    given = {"num_draws": draws, "num_tune": tune, "num_chains": chains}
+    given = {"draws": draws, "tune": tune, "chains": chains}
+    counts = {name: optional_whole_number(_OWNER, name, value) for name, value in given.items()}
     chosen = core.PyNutsSettings.Diag(seed)
-    for name, value in given.items():
-        if value is not None:
-            setattr(chosen, name, _count(name.removeprefix("num_"), value))
+    for name, count in counts.items():
+        if count is not None:
+            setattr(chosen, f"num_{name}", count)
     for name, value in settings.items():
         try:
             setattr(chosen, name, value)
         except AttributeError:
-            raise TypeError(f"[nutpie_draws] nutpie has no setting {name!r}") from None
-    cores = min(chosen.num_chains, os.cpu_count() or 1) if cores is None else _count("cores", cores)
+            raise TypeError(f"{_OWNER}: nutpie has no setting {name!r}") from None
+    cores = optional_whole_number(_OWNER, "cores", cores) or min(chosen.num_chains, os.cpu_count() or 1)
     sampler = own.sampler(core, dims, chosen, cores, core.ProgressType.none(), core.PyStorage.arrow())
     try:
         sampler.wait(None)
@@ -106,13 +110,6 @@ def nutpie_draws(
         sampler.abort()
         raise
     return _as_arrays(own.shapes, *sampler.take_results().get_arrow_trace())
-
-
-def _count(name: str, value: Any) -> int:
-    """Return an argument that must be a positive int."""
-    if not isinstance(value, int | np.integer) or value < 1:
-        raise ValueError(f"[nutpie_draws] {name} must be an int of at least 1, got {value!r}")
-    return int(value)
 
 
 def _compiled_core() -> Any:
