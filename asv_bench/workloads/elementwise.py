@@ -174,7 +174,7 @@ class Chain(Workload):
         self.name = f"tanh, exp, log1p, n={n:,}"
         if dtype != "float64":
             self.name += f", {dtype}"
-            self.tolerance = 1e-4  # by hand ten million are added up in eight lanes
+            self.tolerance = 1e-3  # by hand ten million are added up in 32 lanes with AVX2: 5e-4
 
     def data(self) -> None:
         self.x = np.random.default_rng(0).normal(size=self.n).astype(self.dtype)

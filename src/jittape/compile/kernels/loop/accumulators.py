@@ -43,6 +43,14 @@ class Accumulator:
     def begin_chunk(self) -> None:
         self._store(self.nest.identity(self.reduction))
 
+    def read_total(self, place: ir.Value) -> None:
+        """Continue with a number in memory."""
+        self._store(self.nest.load_from(place, self.reduction.dtype))
+
+    def write_total(self, place: ir.Value) -> None:
+        """Write the number so far to memory."""
+        self.nest.store_to(place, self._load())
+
     def begin_lanes(self, lanes: int) -> None:
         """Set up the lanes before a loop that is written as vectors."""
         kind = like(memory_type(self.reduction.dtype), lanes)

@@ -21,6 +21,7 @@ from jittape.compile.analysis.cost import computed, narrowed, widened
 from jittape.compile.ir.instructions import BoundsMask, KernelReduction, KernelStore
 from jittape.compile.ir.loop_kernel import LoopKernel
 from jittape.compile.kernels.loop.accumulators import Accumulator
+from jittape.compile.kernels.loop.inner_functions import call_inner, chunks_are_functions
 from jittape.compile.kernels.loop.kernel_arguments import operand, size
 from jittape.compile.kernels.loop.scalar_body import I64, NO_WRAP
 from jittape.compile.kernels.loop.vector_body import VectorBody
@@ -51,36 +52,13 @@ def define_loops(kernel: LoopKernel, function: ir.Function) -> None:
         whole = builder.icmp_signed("<", integers[kernel.task], left)
         count = builder.select(whole, integers[kernel.task], left)
     lanes = lanes_in(kernel)
-    if not kernel.depth or lanes:
+    if not kernel.depth or lanes or chunks_are_functions(kernel, lanes):
         _NestEmitter(kernel, builder, pointers, integers, lanes, begin, count).write()
-    else:
-        _call_inner(kernel, builder, pointers, integers, begin, count)
-        builder.ret_void()
-
-
-def _call_inner(
-    kernel: LoopKernel,
-    builder: ir.IRBuilder,
-    pointers: list[ir.Value],
-    integers: dict[str, ir.Value],
-    begin: ir.Value,
-    count: ir.Value,
-) -> None:
-    """Emit the nest as an inner function, since LLVM knows only arguments to be ``noalias``."""
-    arguments = [*pointers, *integers.values(), begin, count]
-    kind = ir.FunctionType(ir.VoidType(), [argument.type for argument in arguments])
-    inner = ir.Function(builder.module, kind, f"{builder.function.name}_nest")
-    inner.linkage = "internal"
-    for attribute in ("noinline", "nounwind"):
-        inner.attributes.add(attribute)
-    places, rest = inner.args[: len(pointers)], inner.args[len(pointers) :]
-    for place in places:
-        place.add_attribute("noalias")
-    symbols = dict(zip(integers, rest, strict=False))
-    _NestEmitter(
-        kernel, Builder(inner.append_basic_block("entry")), places, symbols, None, *rest[-2:]
-    ).write()
-    builder.call(inner, arguments)
+        return
+    groups = pointers, list(integers.values()), [begin, count]
+    inner, (places, symbols, bounds) = call_inner(builder, "nest", *groups)
+    _NestEmitter(kernel, inner, places, dict(zip(integers, symbols, strict=True)), None, *bounds).write()
+    builder.ret_void()
 
 
 class _NestEmitter(VectorBody):
@@ -376,7 +354,7 @@ class _NestEmitter(VectorBody):
                 start = builder.add(first, start, flags=NO_WRAP)
             for accumulator in chunked:
                 accumulator.begin_chunk()
-            self._divided_loop(level, count, start)
+            self._chunk(count, start)
             for accumulator in chunked:
                 accumulator.finish_chunk(several)
 
@@ -384,6 +362,31 @@ class _NestEmitter(VectorBody):
         self.loop("chunk", chunks, one_chunk)
         for accumulator in chunked:
             accumulator.finish_loop(several)
+
+    def _chunk(self, count: ir.Value, start: ir.Value) -> None:
+        """Emit the loop over the elements of a chunk."""
+        if not chunks_are_functions(self.kernel, self.vectors):
+            self._divided_loop(self.kernel.depth - 1, count, start)
+            return
+        integers = {name: self.integers[name] for name in self.kernel.symbols}
+        values = {n: v.ir for n, v in self.values.items() if not isinstance(v.ir, ir.Constant)}
+        totals = [a.total for a in self.accumulators.values()]
+        groups = self.pointers, list(integers.values()), list(values.values()), totals, [start, count]
+        inner, (places, symbols, known, totals, bounds) = call_inner(self.builder, "chunk", *groups)
+        integers, values = (dict(zip(*pair, strict=True)) for pair in ((integers, symbols), (values, known)))
+        chunk = _NestEmitter(self.kernel, inner, places, integers, None, *bounds)
+        chunk.values = {n: IRValue(inner, values.get(n, v.ir), v.dtype) for n, v in self.values.items()}
+        chunk.write_chunk(totals)
+
+    def write_chunk(self, totals: list[ir.Value]) -> None:
+        """Emit the loop over a chunk, whose accumulators begin and end in memory, and the return from its function."""
+        pairs = list(zip(self.accumulators.values(), totals, strict=True))
+        for accumulator, total in pairs:
+            accumulator.read_total(total)
+        self._divided_loop(0, self.count, self.begin)
+        for accumulator, total in pairs:
+            accumulator.write_total(total)
+        self.builder.ret_void()
 
     def loop(
         self,
