@@ -22,6 +22,10 @@ def fits(spec, element):
         assert len(spec) == len(element)
         for one, part in zip(spec, element, strict=True):
             fits(one, part)
+    elif isinstance(spec, jt.data.DatasetSpec):
+        assert spec == jt.data.DatasetSpec.from_value(element)
+        for part in element:
+            fits(spec.element_spec, part)
     else:
         assert spec.dtype == element.dtype
         assert spec.shape.is_compatible_with(element.shape), (spec, element.shape)
@@ -46,7 +50,14 @@ RAGGED = Data.from_generator(
         Data.range(4).flat_map(lambda n: Data.range(int(n) + 1).batch(2)),
         Data.range(4).interleave(lambda n: Data.from_tensors(n).repeat(2)), Data.from_tensors([1.0, 2.0]),
         Data.range(6).window(3).flat_map(lambda w: w.batch(3)), Data.from_tensor_slices([1, 1, 2]).unique(),
-        Data.range(5).take_while(lambda i: i < 3),
+        Data.range(5).take_while(lambda i: i < 3), Data.range(4).window(2), PAIRS.window(3, drop_remainder=True),
+        Data.from_tensor_slices({"a": np.zeros((5, 2))}).window(2), Data.range(9).window(2).window(2).take(2),
+        Data.range(6).window(3).concatenate(Data.range(2).window(2)), PAIRS.window(4).map(lambda x, y: x.cardinality()),
+        Data.range(4).scan(np.int64(0), lambda s, v: (s + v, {"sum": s, "all": jt.cast(v, jt.float32)})),
+        PAIRS.batch(4).scan(np.zeros(3, np.float32), lambda s, pair: (s + jt.reduce_sum(pair[0], 0), pair)),
+        Data.range(4).scan(np.zeros(1), lambda s, v: (jt.concat([s, s], 0), s)),
+        Data.sample_from_datasets([Data.range(3), Data.range(2)], seed=1),
+        Data.choose_from_datasets([RAGGED, RAGGED.map(lambda x: x[:1])], Data.range(2)),
     ],
 )  # fmt: skip
 def test_every_element_fits_the_spec(data):
@@ -69,7 +80,6 @@ def test_extents_that_vary_are_unknown():
 @pytest.mark.parametrize(
     "data",
     [
-        Data.range(4).window(2), Data.range(4).scan(np.int64(0), lambda s, v: (s + v, s)),
         Data.from_generator(lambda: iter([1])),
         Data.range(4).group_by_window(lambda i: i % 2, lambda k, d: d.batch(2), window_size=2),
     ],
@@ -80,6 +90,22 @@ def test_unknown_specs_are_refused(data):
     ):
         _ = data.element_spec
     assert list(data)
+
+
+def test_specs_of_windows_and_scans_are_those_of_tensorflow():
+    scalar = jt.TensorSpec([], jt.int64)
+    window = Data.range(5).window(3).element_spec
+    assert window == jt.data.DatasetSpec(scalar)
+    assert hash(window) == hash(jt.data.DatasetSpec(scalar))
+    assert window.is_compatible_with(Data.range(3))
+    assert not window.is_compatible_with(PAIRS)
+    assert not window.is_compatible_with(Data.range(5).window(2))
+    assert Data.range(0).window(3).element_spec == window
+    assert Data.range(5).batch(2).window(3).element_spec.element_spec.shape.as_list() == [None]
+    scan = Data.range(4).scan(np.int64(0), lambda s, v: (s + v, (s + v, jt.cast(v, jt.float32))))
+    assert scan.element_spec == (scalar, jt.TensorSpec([], jt.float32))
+    rows = Data.from_tensor_slices(np.zeros((5, 2)))
+    assert rows.scan(np.zeros(2), lambda s, v: (s + v, s[None])).element_spec.shape.as_list() == [1, 2]
 
 
 def test_a_spec_of_no_elements():

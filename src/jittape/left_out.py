@@ -109,7 +109,7 @@ LEFT_OUT = (
     LeftOut("train.ExponentialMovingAverage", "optimizers keep averages", "use_ema=True of an optimizer"),
     LeftOut("train.experimental", "there are no other checkpoints", "jt.train.Checkpoint"),
     LeftOut(
-        "data.IteratorSpec data.NumpyIterator data.DatasetSpec data.Options data.ThreadingOptions",
+        "data.IteratorSpec data.NumpyIterator data.Options data.ThreadingOptions",
         "a dataset is iterated over with Python's for",
         "jt.data.Dataset and iter(dataset), whose position jt.train.Checkpoint saves",
     ),

@@ -13,7 +13,7 @@ import numpy as np
 
 from jittape.core.signatures import reason_against_count
 from jittape.core.user_calls import as_int
-from jittape.data.element_specs import merged, padded, spec_of
+from jittape.data.element_specs import DatasetSpec, merged, padded, scanned, spec_of
 from jittape.data.elements import as_element, pad_and_stack, same_kind, split_leaves
 from jittape.data.iteration import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
 from jittape.data.ordering import Ordered, at_least_1
@@ -82,7 +82,9 @@ class Combined(Ordered):
         count = self._count
         if count >= 0:
             count = max((count - span) // step + 1, 0) if drop_remainder else -(-count // step)
-        return type(self)(items, count)
+        return type(self)(
+            items, count, spec=lambda: split_leaves([self.element_spec], lambda leaves: DatasetSpec(*leaves))
+        )
 
     def flat_map(self, map_func: Callable[..., Any], name: str | None = None) -> Self:
         """Return the elements of the datasets ``map_func(element)``, one dataset after the other.
@@ -245,18 +247,25 @@ class Combined(Ordered):
         """
         require_callable("scan", "scan_func", scan_func)
 
+        def after(state: Any, element: Any) -> tuple[Any, Any]:
+            found = scan_func(state, element)
+            if not isinstance(found, (tuple, list)) or len(found) != 2:
+                raise TypeError(
+                    f"[Dataset.scan] scan_func must return a pair of a state and an element, got {found!r}"
+                )
+            return same_kind("scan", state, as_element(found[0], "scan")), as_element(found[1], "scan")
+
         def items() -> Iterator[Any]:
             state = as_element(initial_state)
             for element in self._elements():
-                found = scan_func(state, element)
-                if not isinstance(found, (tuple, list)) or len(found) != 2:
-                    raise TypeError(
-                        f"[Dataset.scan] scan_func must return a pair of a state and an element, got {found!r}"
-                    )
-                state = same_kind("scan", state, as_element(found[0], "scan"))
-                yield as_element(found[1], "scan")
+                state, result = after(state, element)
+                yield result
 
-        return type(self)(items, self._count)
+        return type(self)(
+            items,
+            self._count,
+            spec=lambda: scanned(after, as_element(initial_state), self.element_spec, self._first()),
+        )
 
     def take_while(self, predicate: Callable[..., Any], name: str | None = None) -> Self:
         """Return the elements before the first for which ``predicate(element)`` is false.

@@ -12,7 +12,59 @@ from jittape.data.elements import as_element, flatten_element
 from jittape.functions.signature import TensorSpec
 from jittape.recording.tensor import tensor_of
 
-__all__ = ["batched", "mapped", "merged", "padded", "spec_of", "spec_of_signature", "unbatched"]
+__all__ = [
+    "DatasetSpec",
+    "batched",
+    "mapped",
+    "merged",
+    "padded",
+    "scanned",
+    "spec_of",
+    "spec_of_signature",
+    "unbatched",
+]
+
+
+class DatasetSpec:
+    """The specs of the elements of a dataset, such as the windows that `Dataset.window` makes.
+
+    Parameters
+    ----------
+    element_spec : nested TensorSpec or DatasetSpec
+        Shapes and dtypes of the elements.
+
+    Examples
+    --------
+    >>> import jittape as jt
+    >>> jt.data.Dataset.range(5).window(3).element_spec
+    DatasetSpec(TensorSpec(shape=(), dtype=int64, name=None))
+    """
+
+    def __init__(self, element_spec: Any) -> None:
+        self.element_spec = element_spec
+
+    @classmethod
+    def from_value(cls, value: Any) -> DatasetSpec:
+        """Return the spec of a dataset."""
+        return cls(value.element_spec)
+
+    def is_compatible_with(self, spec_or_value: Any) -> bool:
+        """Return whether a dataset or another spec has this structure, these dtypes and shapes that match."""
+        leaves, tree = flatten_element(self.element_spec)
+        others, its = flatten_element(spec_or_value.element_spec)
+        return tree == its and all(
+            [type(a) is type(b) and a.is_compatible_with(b) for a, b in zip(leaves, others, strict=True)]
+        )
+
+    def __repr__(self) -> str:
+        return f"DatasetSpec({self.element_spec!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, DatasetSpec) and self.element_spec == other.element_spec
+
+    def __hash__(self) -> int:
+        leaves, _ = flatten_element(self.element_spec)
+        return hash(tuple(leaves))
 
 
 def _spec(shape: Any, dtype: Any) -> TensorSpec:
@@ -22,7 +74,14 @@ def _spec(shape: Any, dtype: Any) -> TensorSpec:
 def spec_of(element: Any, rows: bool = False) -> Any:
     """Return the specs of the tensors of an element, or of the rows of arrays."""
     leaves, tree = flatten_element(element)
-    return tree.unflatten([_spec(tuple(leaf.shape)[rows:], leaf.dtype) for leaf in leaves])
+    return tree.unflatten(
+        [
+            DatasetSpec(leaf.element_spec)
+            if hasattr(leaf, "element_spec")
+            else _spec(tuple(leaf.shape)[rows:], leaf.dtype)
+            for leaf in leaves
+        ]
+    )
 
 
 def spec_of_signature(dtypes: Any, shapes: Any, signature: Any) -> Any:
@@ -74,9 +133,13 @@ def merged(first: Any, second: Any) -> Any:
     """Return specs that hold for the elements of two datasets: None for extents that differ."""
     leaves, tree = flatten_element(first)
     others = tree.flatten_up_to(second)
-    return tree.unflatten(
-        [_spec(_common(a.shape, b.shape), a.dtype) for a, b in zip(leaves, others, strict=True)]
-    )
+    return tree.unflatten([_merged(a, b) for a, b in zip(leaves, others, strict=True)])
+
+
+def _merged(first: Any, second: Any) -> Any:
+    if isinstance(first, DatasetSpec):
+        return DatasetSpec(merged(first.element_spec, second.element_spec))
+    return _spec(_common(first.shape, second.shape), first.dtype)
 
 
 def _common(first: TensorShape, second: TensorShape) -> Any:
@@ -95,7 +158,7 @@ def mapped(function: Callable[[Any], Any], spec: Any, element: Any) -> Any:
     leaves, tree = flatten_element(spec)
     unknown = [
         [axis for axis, extent in enumerate(leaf.shape) if extent is None]
-        if leaf.shape.rank is not None
+        if isinstance(leaf, TensorSpec) and leaf.shape.rank is not None
         else []
         for leaf in leaves
     ]
@@ -107,3 +170,12 @@ def mapped(function: Callable[[Any], Any], spec: Any, element: Any) -> Any:
             tensor = tensor_of(np.concatenate([tensor.numpy(), tensor.numpy()], axis))
         longer.append(tensor)
     return merged(found, spec_of(as_element(function(tree.unflatten(longer)))))
+
+
+def scanned(function: Callable[[Any, Any], Any], state: Any, spec: Any, element: Any) -> Any:
+    """Return the specs of the results of ``state, result = function(state, element)``, given the first element.
+
+    The function is called with the first state and the one after it. Extents of the results that differ are unknown.
+    """
+    after, _ = function(state, element)
+    return merged(*[mapped(lambda part, s=s: function(s, part)[1], spec, element) for s in (state, after)])
