@@ -164,3 +164,41 @@ def test_sources_without_a_gradient_leave_the_lengths_open(choice):
             np.testing.assert_array_equal(of_y, np.zeros((m, 3)))
             np.testing.assert_array_equal(jacobian, np.zeros((3, m, 3)))
     assert gradients.trace_count == 1
+
+
+@pytest.mark.parametrize(
+    ("shapes", "traces"),
+    [
+        # As `tf.function(reduce_retracing=True)` traces in TensorFlow 2.21.
+        ([(1,), (2,), (3,), (4,)], [1, 2, 2, 2]),
+        ([(2,), (1,), (3,), (0,)], [1, 2, 2, 2]),
+        ([(0,), (1,), (3,)], [1, 2, 2]),
+        ([(1, 3), (2, 3), (3, 3)], [1, 2, 2]),
+        ([(1, 1), (2, 3), (4, 5)], [1, 2, 2]),
+        ([(3, 2), (3, 4), (5, 4), (7, 9)], [1, 2, 3, 3]),
+    ],
+)
+def test_the_second_shape_gives_a_trace_for_all_lengths(shapes, traces):
+    step = jt.function(lambda x: jt.reduce_sum(x * x), reduce_retracing=True)
+    counts = []
+    for shape in shapes:
+        x = np.arange(1.0, 1.0 + np.prod(shape)).reshape(shape)
+        assert step(x).numpy() == np.sum(x * x)
+        counts.append(step.experimental_get_tracing_count())
+    assert counts == traces
+
+
+def test_a_second_shape_with_a_meaning_of_its_own_is_traced_as_it_is():
+    calls = []
+
+    @jt.function
+    def step(x):
+        calls.append(x.shape[0])
+        if x.shape[0] == 1:
+            return x[0] * 2.0
+        return jt.add_n([x[i] for i in range(x.shape[0])])
+
+    for n in (5, 1, 2, 5, 1, 4):
+        x = np.arange(1.0, 1.0 + n)
+        assert step(x).numpy() == (2.0 if n == 1 else x.sum())
+    assert len(calls) <= 6

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -177,5 +178,9 @@ def scanned(function: Callable[[Any, Any], Any], state: Any, spec: Any, element:
 
     The function is called with the first state and the one after it. Extents of the results that differ are unknown.
     """
+
+    def result(before: Any, part: Any) -> Any:
+        return function(before, part)[1]
+
     after, _ = function(state, element)
-    return merged(*[mapped(lambda part, s=s: function(s, part)[1], spec, element) for s in (state, after)])
+    return merged(*[mapped(partial(result, before), spec, element) for before in (state, after)])

@@ -47,6 +47,8 @@ _MOST_VARIANTS = 8
 """Maximum number of general traces of one family. Each holds where other guards do, such as for long arrays."""
 _MOST_FAILURES = 2
 """Number of failed attempts after which a family gets ordinary traces only."""
+_SMALL_SAMPLES = (23, 29, 31, 37, 41, 43, 47, 53, 59, 61)
+"""Extents that a function is traced for at its second length if that is no general one: loops over them are short."""
 _SMALLEST = 3
 """Smallest extent that a general trace is made from: 0 and 1 have meanings of their own, and 2 is a common constant."""
 
@@ -70,19 +72,23 @@ def _without_extents(key: Any) -> Any:
 class Varying:
     """The extents that vary: positions among the keys of a call, and the variable of each.
 
-    Positions with equal extents share a variable, so other calls must have equal extents there.
+    Positions with equal extents share a variable, so other calls must have equal extents there. `samples` are the
+    extents to trace for; there are none if the present ones serve.
     """
 
-    def __init__(self, keys: tuple[Any, ...], positions: Sequence[tuple[int, int]]) -> None:
+    def __init__(
+        self, keys: tuple[Any, ...], positions: Sequence[tuple[int, int]], samples: Sequence[int] = ()
+    ) -> None:
         self.keys = keys
         self.positions = positions
+        self._samples = samples
         self.hints = list(dict.fromkeys([keys[i].shape[axis] for i, axis in positions]))
         self.numbers = [self.hints.index(keys[i].shape[axis]) for i, axis in positions]
 
-    @property
-    def numbers_of_arguments(self) -> set[int]:
-        """The extents of all arguments."""
-        return {n for key in self.keys if key.__class__ is Aval for n in key.shape}
+    def traced_for(self) -> list[int]:
+        """Return the values of the variables to trace for."""
+        numbers = {n for key in self.keys if key.__class__ is Aval for n in key.shape}
+        return [n for n in self._samples if n not in numbers][: len(self.hints)] or self.hints
 
     def values(self, keys: tuple[Any, ...]) -> list[int] | None:
         """Return the values of the variables in a call of the family; None if other extents differ."""
@@ -323,17 +329,15 @@ class _Family:
         varying = self._varying(keys)
         if varying is None:
             return None
-        hints = varying.hints
-        if self.open_axes and not self._variants:
-            hints = [n for n in SAMPLES if n not in varying.numbers_of_arguments][: len(hints)]
+        hints, count = varying.traced_for(), len(self._variants)
         found, may_repeat = self._traced(varying, hints, keys, trace)
         if found is None and may_repeat:
-            again = self._varying(keys)
+            again = self._varying(keys, samples=False)
             if again is not None and (again.positions != varying.positions or hints is not varying.hints):
                 varying = again
                 found, _ = self._traced(varying, varying.hints, keys, trace)
         if found is None:
-            self._failures += 1
+            self._failures += len(self._variants) == count
             return None
         return found, varying.open_keys()
 
@@ -373,8 +377,10 @@ class _Family:
             self.pinned_at = extents.pinned_at
             extents.close()
 
-    def _varying(self, keys: tuple[Any, ...]) -> Varying | None:
+    def _varying(self, keys: tuple[Any, ...], samples: bool = True) -> Varying | None:
         """Return the extents that the next trace should leave open; None for an ordinary trace.
+
+        If it is the first one and one of its extents has a meaning of its own, such as 1, it is traced for `samples`.
 
         An extent that equals a number of the program or another extent by accident is not left open: such as a batch of
         32 sequences if the layer has 32 units.
@@ -391,10 +397,12 @@ class _Family:
         fixed = {n for i, shape in arrays for axis, n in enumerate(shape) if (i, axis) not in positions}
         fixed |= self._numbers
         if self.open_axes and not self._variants:
-            return Varying(keys, self.open_axes)
+            return Varying(keys, self.open_axes, SAMPLES if samples else ())
         kept = [
             (i, axis)
             for i, axis in positions
             if keys[i].shape[axis] >= _SMALLEST and keys[i].shape[axis] not in fixed
         ]
+        if samples and len(kept) < len(positions) and not self._variants and not self._failures:
+            return Varying(keys, positions, _SMALL_SAMPLES)
         return Varying(keys, kept) if kept else None
