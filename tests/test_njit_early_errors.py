@@ -172,7 +172,33 @@ def of_complex_numbers(x):
     return abs(x + 2j)
 
 
+@nb.njit
+def with_del_on_a_path(x):
+    y = x * 2.0
+    if y > 1.0:
+        del y
+        return x
+    return y
+
+
+@nb.njit
+def with_a_starred_variable(x):
+    first, *rest = (x, 2.0 * x, 3.0)
+    return first * rest[0]
+
+
+@nb.njit
+def with_a_starred_variable_in_a_loop(x):
+    total = 0.0
+    for first, *_ in ((x, 1.0, 2.0), (x, 3.0, 4.0)):
+        total += first
+    return total
+
+
 REFUSED = [
+    (with_del_on_a_path, "`del y`: the statement Delete is not supported. Remove the statement"),
+    (with_a_starred_variable, "`*rest`: a variable with a star cannot be assigned. Slice the tuple"),
+    (with_a_starred_variable_in_a_loop, "`*_`: a variable with a star cannot be assigned. Slice the tuple"),
     (of_complex_numbers, "`2j`: complex numbers are not supported. Use real and imaginary parts"),
     (of_an_attribute_of_a_sum, "`(x - 1.0).ctypes`: the attribute ctypes is not supported. Rewrite it"),
     (of_an_attribute_of_a_new_array, "`np.ones(3).base`: the attribute base is not supported. Rewrite it"),

@@ -172,8 +172,20 @@ def keeps_the_best_row(x, k):
     return best[0] * best[1][1]
 
 
+@njit
+def sum_of_four(a, b, c, d):
+    return a * b + c * d
+
+
+@njit
+def unpacks_tuples(x, k):
+    pair = (x[0] * k, x[1])
+    more = (k, *pair, *pair[1:])
+    return sum_of_four(*more) * max(*pair) + [*pair, 2.0][1]
+
+
 FUNCTIONS = [
-    carries_a_named_tuple, carries_nested_tuples, carries_arrays_in_a_tuple, swaps_the_items_of_a_tuple,
+    unpacks_tuples, carries_a_named_tuple, carries_nested_tuples, carries_arrays_in_a_tuple, swaps_the_items_of_a_tuple,
     swaps_arrays_in_a_tuple, widens_an_item, binds_a_tuple_in_the_loop_only, calls_one_that_returns_a_tuple,
     carries_in_an_inner_loop, reads_computed_places, runs_over_layers, reads_global_arrays,
     fills_by_comprehensions, keeps_the_best_row,

@@ -95,6 +95,7 @@ class _Body:
 
     def run(self) -> None:
         """Check the whole body, and that either all paths return a value or none does."""
+        self._refuse_unknown_bytecode()
         self.statements(self.source.tree.body)
         body = self.source.tree.body
         if always_returns(body) or always_returns(without_loop_else(body)):
@@ -106,6 +107,16 @@ class _Body:
     def refuse(self, node: ast.AST, reason: str, way_out: str = REWRITE) -> None:
         """Raise the error for a syntax node."""
         raise self.check.refusal(self.source, node, reason, way_out)
+
+    def _refuse_unknown_bytecode(self) -> None:
+        """Refuse statements that Numba compiles nowhere, not even in code that is dead."""
+        for node in ast.walk(self.source.tree):
+            if isinstance(node, ast.Delete) and any(isinstance(one, ast.Name) for one in node.targets):
+                self.refuse(node, "the statement Delete is not supported", WAYS_OUT["Delete"])
+            if isinstance(node, ast.Starred) and isinstance(node.ctx, ast.Store):
+                self.refuse(
+                    node, "a variable with a star cannot be assigned", "Slice the tuple or the array."
+                )
 
     def statements(self, body: list[ast.stmt]) -> None:
         """Check statements up to the first one after which the rest may be dead."""

@@ -171,11 +171,11 @@ class Expressions:
         return self.wrapped(node.value, node)
 
     def _Tuple(self, node: ast.Tuple) -> Any:
-        return tuple([self.evaluated(item) for item in node.elts])
+        return tuple(self._unpacked(node.elts, self.evaluated))
 
     def _List(self, node: ast.List) -> Any:
         """Return a tuple: the methods and the statements that change a list are refused."""
-        return tuple([self.evaluated(item) for item in node.elts])
+        return tuple(self._unpacked(node.elts, self.evaluated))
 
     def _Attribute(self, node: ast.Attribute) -> Any:
         base = self.expression(node.value)
@@ -401,17 +401,20 @@ class Expressions:
         raise NotImplementedError
 
     def _arguments(self, node: ast.Call) -> tuple[list[Any], dict[str, Any]]:
-        arguments: list[Any] = []
-        for argument in node.args:
-            if isinstance(argument, ast.Starred):
-                items = self.expression(argument.value)
-                if not isinstance(items, tuple):
-                    raise self.refusal(
-                        node, "only a tuple can be unpacked into arguments", "Pass each argument."
-                    )
-                arguments.extend(items)
-            else:
-                arguments.append(self.expression(argument))
+        arguments = self._unpacked(node.args, self.expression)
         if any(keyword.arg is None for keyword in node.keywords):
             raise self.refusal(node, "**keywords are not supported", "Pass each argument.")
         return arguments, {str(keyword.arg): self.expression(keyword.value) for keyword in node.keywords}
+
+    def _unpacked(self, nodes: list[ast.expr], value: Any) -> list[Any]:
+        """Return the values of expressions; a tuple that has a star gives its items."""
+        found: list[Any] = []
+        for node in nodes:
+            if not isinstance(node, ast.Starred):
+                found.append(value(node))
+                continue
+            items = self.expression(node.value)
+            if not isinstance(items, tuple):
+                raise self.refusal(node, "only a tuple can be unpacked", "Write each item.")
+            found.extend(items)
+        return found
