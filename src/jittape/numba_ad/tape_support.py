@@ -17,6 +17,9 @@ __all__ = [
     "reserve", "save_array", "unset",
 ]  # fmt: skip
 
+TOO_BIG = "array is too big; `arr.size * arr.dtype.itemsize` is larger than the maximum possible size."
+"""Error message of NumPy and Numba."""
+
 
 def new_empty(shape: Any, dtype: Any) -> Any:
     """Return ``np.empty(shape, dtype)``; Numba compiles it once for shapes of one length."""
@@ -55,16 +58,16 @@ def _emit_array(context: Any, builder: Any, signature: Any, shape: Any, zeros: b
     return _new_array(context, builder, kind, sizes, zeros)._getvalue()
 
 
-def _new_array(context: Any, builder: Any, kind: Any, sizes: list[Any], zeros: bool) -> Any:
+def _new_array(
+    context: Any, builder: Any, kind: Any, sizes: list[Any], zeros: bool, is_stack: bool = False
+) -> Any:
+    """Emit a new array; a stack is never of a wrong size, only too large."""
     itemsize = context.get_abi_sizeof(context.get_data_type(kind.dtype))
     alignment = context.get_preferred_array_alignment(kind.dtype)
     memory = builder.call(_allocation(context, builder, (kind.ndim, itemsize, alignment, zeros)), sizes)
     with builder.if_then(cgutils.is_null(builder, memory), likely=False):
-        negative = cgutils.false_bit
-        for size in sizes:
-            negative = builder.or_(negative, cgutils.is_neg_int(builder, size))
-        with builder.if_then(negative):
-            context.call_conv.return_user_exc(builder, ValueError, ("negative dimensions not allowed",))
+        if not is_stack:
+            _raise_for_sizes(context, builder, itemsize, sizes)
         context.call_conv.return_user_exc(builder, MemoryError, ("the array does not fit in memory",))
     strides: list[Any] = []
     step = context.get_constant(types.intp, itemsize)
@@ -84,6 +87,29 @@ def _new_array(context: Any, builder: Any, kind: Any, sizes: list[Any], zeros: b
     return array
 
 
+def _nbytes(builder: Any, itemsize: int, sizes: Any) -> tuple[Any, Any, Any]:
+    """Emit the size of an array in bytes, whether a dimension is negative, and whether the size overflows."""
+    nbytes, is_negative, overflows = (
+        ir.Constant(cgutils.intp_t, itemsize),
+        cgutils.false_bit,
+        cgutils.false_bit,
+    )
+    for size in sizes:
+        is_negative = builder.or_(is_negative, cgutils.is_neg_int(builder, size))
+        product = builder.smul_with_overflow(nbytes, size)
+        nbytes = builder.extract_value(product, 0)
+        overflows = builder.or_(overflows, builder.extract_value(product, 1))
+    return nbytes, is_negative, overflows
+
+
+def _raise_for_sizes(context: Any, builder: Any, itemsize: int, sizes: Any) -> None:
+    """Emit the errors of `np.empty` for sizes that no array has."""
+    _, is_negative, overflows = _nbytes(builder, itemsize, sizes)
+    for is_wrong, text in ((is_negative, "negative dimensions not allowed"), (overflows, TOO_BIG)):
+        with builder.if_then(is_wrong):
+            context.call_conv.return_user_exc(builder, ValueError, (text,))
+
+
 def _allocation(context: Any, builder: Any, parts: tuple[int, int, int, bool]) -> Any:
     """Return the LLVM function that allocates memory for an array of some sizes; null if it cannot.
 
@@ -101,13 +127,8 @@ def _allocation(context: Any, builder: Any, parts: tuple[int, int, int, bool]) -
     function.attributes.add("noinline")
     function.return_value.add_attribute("noalias")
     inner = ir.IRBuilder(function.append_basic_block("entry"))
-    nbytes, wrong = ir.Constant(size_type, itemsize), cgutils.false_bit
-    for size in function.args:
-        product = inner.smul_with_overflow(nbytes, size)
-        nbytes = inner.extract_value(product, 0)
-        wrong = inner.or_(wrong, inner.extract_value(product, 1))
-        wrong = inner.or_(wrong, cgutils.is_neg_int(inner, size))
-    with inner.if_then(wrong, likely=False):
+    nbytes, is_negative, overflows = _nbytes(inner, itemsize, function.args)
+    with inner.if_then(inner.or_(is_negative, overflows), likely=False):
         inner.ret(cgutils.get_null_value(cgutils.voidptr_t))
     memory = context.nrt.meminfo_alloc_aligned_unchecked(inner, nbytes, alignment)
     if zeros:
@@ -194,7 +215,7 @@ def _emit_reserve(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             old_block = builder.block
         with grow:
             half = builder.lshr(array.nitems, ir.Constant(cgutils.intp_t, 1))
-            larger = _new_array(context, builder, kind, [builder.add(needed, half)], False)
+            larger = _new_array(context, builder, kind, [builder.add(needed, half)], False, is_stack=True)
             cgutils.raw_memcpy(builder, larger.data, array.data, used, array.itemsize)
             new = larger._getvalue()
             new_block = builder.block
