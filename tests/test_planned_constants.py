@@ -67,6 +67,11 @@ CALLS: list[Callable[[Any], Any]] = [
     lambda np_: np_.asarray([(1, 2), [3, 4]]),
     lambda np_: np_.array([[1.0, 0], [2**60 + 1, -0.5]]),
     lambda np_: np_.array((1, 2.5)),
+    lambda np_: np_.array([1, 2], dtype=np_.float64),
+    lambda np_: np_.array([1.0, 0.1], np_.float32),
+    lambda np_: np_.asarray([[1, 2], [3, 4]], dtype="int32"),
+    lambda np_: np_.asarray(0.1, dtype=float),
+    lambda np_: np_.array([1.0, 2.0], dtype=None),
 ]
 
 
@@ -152,6 +157,59 @@ def test_nested_constants_have_the_default_dtypes():
         made = record(jt.constant, rows)
         rows[1][0] = -1.0
         np.testing.assert_array_equal(made, [[0.0, 0.0], [i, 0.0]])
+
+
+def test_constants_of_other_dtypes_are_those_of_python():
+    calls: list[Callable[[], Any]] = [
+        lambda: jt.constant(2.5, dtype=jt.float64),
+        lambda: jt.constant([1, 2.5], jt.float32),
+        lambda: jt.constant([[1, 2], [3, 4]], dtype="int64"),
+        lambda: jt.constant(3, dtype=np.float64),
+        lambda: jt.convert_to_tensor([0.1, 0.2], dtype=jt.float64),
+        lambda: jt.constant(True, dtype=jt.float32),
+        lambda: jt.constant([1, 2], dtype=jt.float16),
+        lambda: jt.constant([1, 2], dtype=jt.complex64),
+        lambda: jt.constant([1e39, -1e39, float("inf")], dtype=jt.float32),
+        lambda: jt.constant(np.array([1, 2]), dtype=jt.float64),
+        lambda: jt.constant(jt.constant([1, 2]), dtype=jt.int32),
+        lambda: jt.constant(2.5, dtype=jt.int32),
+        lambda: jt.constant(300, dtype=jt.int8),
+        lambda: jt.constant(2**40, dtype=jt.int32),
+        lambda: jt.constant([2.5, 1], dtype=jt.int64),
+        lambda: jt.constant(1.0, dtype="nothing"),
+        lambda: jnp.array([1.5, 2], dtype=int),
+        lambda: jnp.array([1, 300], dtype=jnp.uint8),
+    ]
+    for i, call in enumerate(calls):
+        switch.use_python()
+        expected = outcome(call)
+        switch.use()
+        for _ in range(3):
+            assert outcome(call) == expected
+        assert i > 4 or runs_no_python(call)
+
+
+def outcome(call: Callable[[], Any]) -> tuple[Any, ...]:
+    """Return the values and the dtype of a call, or its error."""
+    try:
+        tensor = record(call)
+    except Exception as error:
+        return type(error), str(error)
+    return tensor.numpy().tobytes(), tensor.dtype, tensor.shape
+
+
+def test_the_default_dtype_decides_at_each_call():
+    before = jt.config.default_float
+    try:
+        for dtype in ("float64", "float32", "float64"):
+            jt.config.default_float = dtype
+            for _ in range(3):
+                assert record(jt.constant, [1.0, 2.0]).dtype == dtype
+                assert record(jt.constant, [1.0, 2.0], dtype=jt.float32).dtype == np.float32
+                assert record(jt.constant, 1.0, jt.float64).dtype == np.float64
+                np.testing.assert_array_equal(record(jt.constant, [0.1, 1], jt.float64), [0.1, 1.0])
+    finally:
+        jt.config.default_float = before
 
 
 def test_elements_of_shapes_are_known_numbers():

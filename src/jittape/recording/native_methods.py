@@ -229,6 +229,7 @@ _KNOWN: dict[str, Any] = {
     "axis": "axis",
     "recorder": "recorder",
     "__call__": "__call__",
+    "dtype": "dtype",
     "keepdims": "keepdims",
     "nbytes": "nbytes",
     "shape": "shape",

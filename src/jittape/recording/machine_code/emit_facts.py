@@ -11,7 +11,7 @@ from jittape.recording.machine_code.emit_array_copies import operand_of
 from jittape.recording.machine_code.emit_lists import array_for_constant
 from jittape.recording.machine_code.emit_methods import call_by_position
 from jittape.recording.machine_code.emit_operands import New, recorder
-from jittape.recording.machine_code.path_tables import RANK, SHAPE
+from jittape.recording.machine_code.path_tables import FLOATS_KIND, INTS_KIND, RANK, SHAPE
 
 __all__ = ["define_item", "fact", "shape_tensor"]
 
@@ -105,7 +105,7 @@ def define_item(new: New, function: ir.Function) -> None:
     code.require(builder.icmp_signed("<", place, extent), python)
     found = code.load(code.element(code.get_unchecked(array, "data"), place, 4), kind=I32)
     number = code.attempt(unfit, "PyLong_FromSsize_t", builder.sext(found, I64))
-    element = array_for_constant(new, code, number)
+    element = array_for_constant(new, code, number, integer(FLOATS_KIND), integer(INTS_KIND))
     code.decref(number)
     code.require(code.is_a(element, "ndarray"), drop)
     tensor = operand_of(new, code, element, drop, "ShapeTensor")

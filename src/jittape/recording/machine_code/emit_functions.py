@@ -20,6 +20,7 @@ from jittape.recording.machine_code.emit_one_call import one_call
 from jittape.recording.machine_code.emit_operands import New, recorder
 from jittape.recording.machine_code.emit_protocols import record_ufunc
 from jittape.recording.machine_code.emit_recorder import record
+from jittape.recording.machine_code.path_tables import DOUBLES_KIND, FLOATS_KIND, INTS_KIND, LONGS_KIND
 
 __all__ = [
     "call_of_function",
@@ -32,6 +33,7 @@ __all__ = [
     "define_shape",
     "define_unary",
     "return_or_run",
+    "value_and_dtype",
 ]
 
 _COUNT = 2**63 - 1
@@ -94,23 +96,56 @@ def define_constant(new: New, function: ir.Function) -> None:
     """Emit the call of `jt.constant` or `convert_to_tensor` for a Tensor, an array, a number, or a list of numbers."""
     code = new(function)
     python = code.block("python")
-    code.require_same(python, (count_of(code), integer(1)), (function.args[3], integer(0)))
-    body, value = call_of_function(code, python), code.read(function.args[1])
-    return_or_run(code, constant(new, code, body, value), python)
+    body = call_of_function(code, python)
+    value, dtype = value_and_dtype(code, python)
+    return_or_run(code, constant(new, code, body, value, dtype), python)
 
 
-def constant(new: New, code: ObjectCode, body: ir.Value, value: ir.Value, is_wide: bool = False) -> ir.Value:
-    """Emit a call of ``constant(body, value)``, which returns 0 if Python has to convert; see `array_for_constant`.
+def value_and_dtype(code: ObjectCode, otherwise: ir.Block) -> tuple[ir.Value, ir.Value]:
+    """Return the first argument and that for `dtype`, the second, or None; branch to `otherwise` for all else."""
+    builder, dtype = code.builder, code.words(1)
+    _, arguments, _, names = code.function.args
+    count = count_of(code)
+    code.write(dtype, code.known("None"))
+    with builder.if_else(code.same(names, integer(0)), likely=True) as (by_position, by_name):
+        with by_position:
+            is_second = code.same(count, integer(2))
+            code.require(builder.or_(is_second, code.same(count, integer(1))), otherwise)
+            with builder.if_then(is_second):
+                code.write(dtype, code.read(arguments, 1))
+        with by_name:
+            code.require_same(otherwise, (count, integer(1)), (code.length_of(names), integer(1)))
+            code.require_same(otherwise, (code.item(names, 0), code.known("dtype")))
+            code.write(dtype, code.read(arguments, 1))
+    return code.read(arguments), code.read(dtype)
 
-    A Tensor is returned itself if the body is None, else the op is recorded.
+
+def constant(
+    new: New, code: ObjectCode, body: ir.Value, value: ir.Value, dtype: ir.Value, is_wide: bool = False
+) -> ir.Value:
+    """Emit a call of ``constant(body, value, dtype)``, which returns 0 if Python has to convert.
+
+    A Tensor is returned itself if the body is None, else the op is recorded. The dtype of numbers is that of NumPy if
+    `is_wide`, float64 or int64.
     """
     name = "jittape_wide_constant" if is_wide else "jittape_constant"
-    return code.call_shared(name, lambda shared: _define_constant(new, shared, is_wide), body, value)
+    arguments = body, value, dtype
+    return code.call_shared(name, lambda shared: _define_constant(new, shared, is_wide), *arguments)
 
 
 def _define_constant(new: New, function: ir.Function, is_wide: bool) -> None:
-    code, (body, value) = new(function), function.args
+    code, (body, value, dtype) = new(function), function.args
     python, drop, memory = code.block("python"), code.block("drop"), code.words(1)
+    floats, ints = code.words(1), code.words(1)
+    code.write(floats, integer(DOUBLES_KIND if is_wide else FLOATS_KIND))
+    code.write(ints, integer(LONGS_KIND if is_wide else INTS_KIND))
+    with code.builder.if_then(code.differ(dtype, code.known("None"))):
+        for other in ("Tensor", "ndarray"):
+            code.require(code.builder.not_(code.is_a(value, other)), python)
+        kind = _kind_of_dtype(code, dtype, python)
+        is_float = code.builder.icmp_signed("<=", kind, integer(DOUBLES_KIND))
+        code.write(floats, code.builder.select(is_float, kind, integer(-1)))
+        code.write(ints, kind)
     trace = recorder(code, python)  # other recorders note which constants a function makes
     code.write(memory, value)
     with code.builder.if_then(code.is_a(value, "Tensor")):
@@ -125,7 +160,7 @@ def _define_constant(new: New, function: ir.Function, is_wide: bool) -> None:
     with code.builder.if_then(shares, likely=False):  # memory that is read-only
         flags = code.builder.and_(code.get_unchecked(value, "flags"), integer(WRITEABLE))
         code.require(code.differ(flags, integer(0)), python)
-    array = array_for_constant(new, code, value, is_wide)
+    array = array_for_constant(new, code, value, code.read(floats), code.read(ints))
     code.require(code.is_a(array, "ndarray"), drop)
     tensor = operand_of(new, code, array, drop)
     code.decref(array)
@@ -134,6 +169,25 @@ def _define_constant(new: New, function: ir.Function, is_wide: bool) -> None:
     code.decref(array)
     code.builder.branch(python)
     code.return_nothing(python)
+
+
+def _kind_of_dtype(code: ObjectCode, dtype: ir.Value, otherwise: ir.Block) -> ir.Value:
+    """Return the kind of arrays of a dtype; branch to `otherwise` if there is none."""
+    builder, kind, memory = code.builder, code.words(1), code.words(1)
+    number = code.attempt(otherwise, "PyLong_FromSsize_t", dtype)
+    known = code.call("PyDict_GetItemWithError", code.known("DTYPE_KINDS"), number)
+    code.decref(number)
+    with builder.if_else(code.differ(known, integer(0)), likely=True) as (found, unknown):
+        with found:
+            code.write(kind, code.index(code.item(known, 1), otherwise))
+        with unknown:
+            code.write(memory, dtype)
+            made = code.call_object(code.known("kind_of_dtype"), memory, integer(1))
+            code.require(code.differ(made, integer(0)), otherwise)
+            code.write(kind, code.index(made, otherwise))
+            code.decref(made)
+    code.require(builder.icmp_signed(">=", code.read(kind), integer(0)), otherwise)
+    return code.read(kind)
 
 
 def define_fact(new: New, function: ir.Function) -> None:

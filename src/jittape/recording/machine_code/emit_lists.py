@@ -14,7 +14,6 @@ from jittape.native.object_code import DOUBLE, I32, I64, ObjectCode
 from jittape.recording.machine_code.emit_operands import New
 from jittape.recording.machine_code.path_tables import (
     DOUBLES_KIND,
-    FLOATS_KIND,
     INTS_KIND,
     LONGS_KIND,
     MEET_DOUBLES,
@@ -24,6 +23,8 @@ from jittape.recording.machine_code.path_tables import (
 
 __all__ = ["array_for_constant", "array_for_operator", "array_for_ufunc"]
 
+_MOST_SINGLE = 3e38
+"""Size of floats beyond which Python converts them to float32, since NumPy warns of those that become infinite."""
 _NO_SHAPE = -1
 """In place of the length of an array: that of a number."""
 
@@ -46,33 +47,38 @@ def array_for_ufunc(new: New, code: ObjectCode, value: ir.Value) -> ir.Value:
     return code.call_shared("jittape_wide_numbers", lambda function: _define(new, function), value)
 
 
-def array_for_constant(new: New, code: ObjectCode, value: ir.Value, is_wide: bool = False) -> ir.Value:
-    """Do the same for the argument of `jt.constant`, a number or several: floats of the default dtype, or int32.
+def array_for_constant(
+    new: New, code: ObjectCode, value: ir.Value, kind_of_floats: ir.Value, kind_of_ints: ir.Value
+) -> ir.Value:
+    """Do the same for the argument of `jt.constant`: a number, a list of numbers, or a list of such lists.
 
-    If `is_wide`, the numbers are float64 and int64, as in ``jittape.numpy.array``.
+    A kind is that of the array if there is a float among the numbers, or if there is none; -1 leaves them to Python.
     """
-    kinds = (DOUBLES_KIND, LONGS_KIND) if is_wide else (FLOATS_KIND, INTS_KIND)
-    name = "jittape_wide_constants" if is_wide else "jittape_constants"
-    return code.call_shared(name, lambda function: _define_constant(new(function), *kinds), value)
+    arguments = value, kind_of_floats, kind_of_ints
+    return code.call_shared("jittape_constants", lambda function: _define_constant(new(function)), *arguments)
 
 
-def _define_constant(code: ObjectCode, kind_of_floats: int, kind_of_ints: int) -> None:
-    (value,) = code.function.args
+def _define_constant(code: ObjectCode) -> None:
+    value, kind_of_floats, kind_of_ints = code.function.args
     other, sequence, nested = code.block("other"), code.block("sequence"), code.block("nested")
     columns = code.words(1)
+
+    def kind(has_float: ir.Value) -> ir.Value:
+        found = code.builder.select(has_float, kind_of_floats, kind_of_ints)
+        code.require(code.builder.icmp_signed(">=", found, integer(0)), other)
+        return found
+
     is_float = code.is_a(value, "float")
     code.require(code.builder.or_(is_float, code.is_a(value, "int")), sequence)
-    kind = code.builder.select(is_float, integer(kind_of_floats), integer(kind_of_ints))
-    _return_filled(code, lambda i: value, integer(_NO_SHAPE), integer(0), kind, other)
+    _return_filled(code, lambda i: value, integer(_NO_SHAPE), integer(0), kind(is_float), other)
     code.begin(sequence)
     count = _length(code, value, other)
     _read_columns(code, value, count, columns, other)
     is_flat = code.same(code.read(columns), integer(0))
     code.builder.cbranch(is_flat, flat := code.block("flat"), nested)
     code.begin(flat)
-    numbers = _kinds_of_numbers(code, lambda i: _item(code, value, i), count, other)
-    kind = code.builder.select(numbers, integer(kind_of_floats), integer(kind_of_ints))
-    _return_filled(code, lambda i: _item(code, value, i), count, integer(0), kind, other)
+    has_float = _kinds_of_numbers(code, lambda i: _item(code, value, i), count, other)
+    _return_filled(code, lambda i: _item(code, value, i), count, integer(0), kind(has_float), other)
     code.begin(nested)
     width = code.read(columns)
     total = code.builder.mul(count, width)
@@ -82,9 +88,8 @@ def _define_constant(code: ObjectCode, kind_of_floats: int, kind_of_ints: int) -
         return _item(code, row, code.builder.srem(i, width))
 
     code.require(code.builder.icmp_signed("<=", total, integer(MOST_NUMBERS)), other)
-    numbers = _kinds_of_numbers(code, item, total, other)
-    kind = code.builder.select(numbers, integer(kind_of_floats), integer(kind_of_ints))
-    _return_filled(code, item, total, width, kind, other)
+    has_float = _kinds_of_numbers(code, item, total, other)
+    _return_filled(code, item, total, width, kind(has_float), other)
     code.begin(other)
     code.builder.ret(code.incref(value))
 
@@ -205,6 +210,10 @@ def _store(
                 with double:
                     code.store(number, code.element(data, i))
                 with single:
+                    size = builder.call(builder.module.declare_intrinsic("llvm.fabs", [DOUBLE]), [number])
+                    is_large = builder.fcmp_ordered(">", size, ir.Constant(DOUBLE, _MOST_SINGLE))
+                    is_finite = builder.fcmp_ordered("<", size, ir.Constant(DOUBLE, float("inf")))
+                    code.require(builder.not_(builder.and_(is_large, is_finite)), unfit)
                     code.store(builder.fptrunc(number, ir.FloatType()), code.element(data, i, 4))
         with of_int:
             found = code.index(item, unfit)

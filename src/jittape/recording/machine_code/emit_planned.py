@@ -17,6 +17,7 @@ from jittape.recording.machine_code.emit_functions import (
     constant,
     count_of,
     return_or_run,
+    value_and_dtype,
 )
 from jittape.recording.machine_code.emit_items import rows_of
 from jittape.recording.machine_code.emit_operands import New, is_structure, plain_shape, recorder
@@ -57,8 +58,7 @@ def define_array(new: New, function: ir.Function) -> None:
     code = new(function)
     python, planned = code.block("python"), code.block("planned")
     call = call_of_function(code, python)
-    code.require_same(planned, (count_of(code), integer(1)), (function.args[3], integer(0)))
-    tensor = constant(new, code, code.item(call, 2), code.read(function.args[1]), is_wide=True)
+    tensor = constant(new, code, code.item(call, 2), *value_and_dtype(code, planned), is_wide=True)
     code.require(code.differ(tensor, integer(0)), planned)
     code.builder.ret(tensor)
     code.begin(planned)

@@ -22,6 +22,7 @@ __all__ = [
     "COPIES",
     "CREATION",
     "DOUBLES_KIND",
+    "DTYPE_KINDS",
     "ELEMENTWISE",
     "FACTS",
     "FLOATS_KIND",
@@ -58,6 +59,7 @@ __all__ = [
     "TENSOR_OPERAND",
     "TUPLE_BEGINS",
     "UFUNC_BODIES",
+    "kind_of_dtype",
     "new_indices",
     "new_numbers",
     "new_ring",
@@ -160,6 +162,28 @@ def new_numbers(count: int, columns: int, kind: int) -> np.ndarray[Any, Any]:
     return array
 
 
+DTYPE_KINDS: dict[int, tuple[Any, int]] = {}
+"""The kind of the numbers of each object that was the dtype of constants, by its address: see `kind_of_dtype`."""
+_MOST_DTYPES = 64
+
+
+def kind_of_dtype(dtype: Any) -> int:
+    """Return the kind of `NUMBER_ARRAYS` for a dtype, and add it to `DTYPE_KINDS`; -1 if there is none."""
+    if not isinstance(dtype, (np.dtype, type, str)):  # another object may mean something else later
+        return -1
+    try:
+        wanted = as_dtype(dtype)
+    except Exception:  # the function raises the errors of bad arguments again
+        return -1
+    kinds = {default_dtype(float): FLOATS_KIND, np.dtype(float): DOUBLES_KIND}
+    kind = {**kinds, np.dtype(np.int32): INTS_KIND, np.dtype(np.int64): LONGS_KIND}.get(wanted, -1)
+    if len(DTYPE_KINDS) >= _MOST_DTYPES:
+        DTYPE_KINDS.clear()
+    DTYPE_KINDS[id(dtype)] = dtype, kind
+    return kind
+
+
+config.on_change(DTYPE_KINDS.clear)
 config.on_change(lambda: NUMBER_ARRAYS.__setitem__(slice(None), [None] * len(NUMBER_ARRAYS)))
 
 LAST_KEYS: list[tuple[Any, ...] | None] = [None] * 16
