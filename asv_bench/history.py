@@ -19,6 +19,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+import llvmlite.binding as llvm
+
 from goals import SECTIONS, Goal
 
 HERE = Path(__file__).parent
@@ -106,7 +108,7 @@ def main() -> None:
         for commit in commits
     ]
     command = " ".join(["python asv_bench/history.py", *asked.commits, f"--rounds {asked.rounds}"])
-    machine = f"Python {platform.python_version()}, {os.cpu_count()} cores"
+    machine = f"Python {platform.python_version()}, {os.cpu_count()} cores of {llvm.get_host_cpu_name()}"
     RESULTS.write_text(json.dumps({"command": command, "machine": machine, "commits": rows}, indent=1) + "\n")
 
 
