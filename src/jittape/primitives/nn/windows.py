@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from jittape.core.user_calls import as_array, shown
-from jittape.errors import ShapeError
+from jittape.errors import InvalidArgumentError, ShapeError
 from jittape.primitives.shape.reshaping import hashable
 from jittape.primitives.shape.views import Region, pad_op, permuted, placed, slice_op
 
@@ -50,7 +50,9 @@ def layout_of(op: str, data_format: str | None, spatial: int) -> Layout:
     letters = "DHW"[3 - spatial :]
     last, first = f"N{letters}C", f"NC{letters}"
     if data_format is not None and not (isinstance(data_format, str) and data_format in (last, first)):
-        raise ValueError(f"[{op}] data_format must be {last!r} or {first!r}, got {shown(data_format)}")
+        raise InvalidArgumentError(
+            f"[{op}] data_format must be {last!r} or {first!r}, got {shown(data_format)}"
+        )
     return Layout(spatial, data_format == first)
 
 
@@ -69,14 +71,16 @@ def per_dimension(op: str, name: str, value: Any, layout: Layout, least: int = 1
     if len(numbers) == spatial + 2:
         channels = 1 if layout.channels_first else spatial + 1
         if numbers[0] != 1 or numbers[channels] != 1:
-            raise ValueError(f"[{op}] {name} of the batch and of the channels must be 1, got {value!r}")
+            raise InvalidArgumentError(
+                f"[{op}] {name} of the batch and of the channels must be 1, got {value!r}"
+            )
         numbers = numbers[2:] if layout.channels_first else numbers[1:-1]
     if len(numbers) == 1:
         numbers *= spatial
     if len(numbers) != spatial:
         raise ValueError(f"[{op}] {name} must have 1, {spatial} or {spatial + 2} entries, got {value!r}")
     if not all(isinstance(n, int) and n >= least for n in numbers):
-        raise ValueError(f"[{op}] {name} must be ints of at least {least}, got {value!r}")
+        raise InvalidArgumentError(f"[{op}] {name} must be ints of at least {least}, got {value!r}")
     return numbers
 
 
@@ -84,20 +88,22 @@ def padding_of(op: str, padding: Any, layout: Layout) -> Padding:
     """Return `padding` in its hashable form; explicit padding names every dimension of the input."""
     if isinstance(padding, str):
         if padding.upper() not in ("SAME", "VALID"):
-            raise ValueError(f"[{op}] padding must be 'SAME', 'VALID' or a list of pairs, got {padding!r}")
+            raise InvalidArgumentError(
+                f"[{op}] padding must be 'SAME', 'VALID' or a list of pairs, got {padding!r}"
+            )
         return padding.upper()
     if padding is None:
         raise TypeError(f"[{op}] padding must be 'SAME', 'VALID' or a list of pairs, got None")
     pairs = as_array("padding", padding)
     spatial = layout.spatial
     if pairs.shape != (spatial + 2, 2) or pairs.dtype.kind != "i" or pairs.min() < 0:
-        raise ValueError(
+        raise InvalidArgumentError(
             f"[{op}] explicit padding must have a pair of ints of at least 0 for each of the {spatial + 2} dimensions, "
             f"got {padding!r}"
         )
     channels = 1 if layout.channels_first else spatial + 1
     if pairs[0].any() or pairs[channels].any():
-        raise ValueError(f"[{op}] the batch and the channels cannot be padded, got {padding!r}")
+        raise InvalidArgumentError(f"[{op}] the batch and the channels cannot be padded, got {padding!r}")
     inner = pairs[2:] if layout.channels_first else pairs[1:-1]
     return tuple([(int(before), int(after)) for before, after in inner])
 
