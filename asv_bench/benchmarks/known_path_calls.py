@@ -35,7 +35,9 @@ FORMS = {
     "jt.reshape(a,[4,3]) jt.transpose(a) jt.gather(x,t) jt.where(b,x,0.0) jt.clip_by_value(x,0.0,2.0) jt.split(x,3) "
     "jt.nn.softmax(x) jt.pad(x,[[1,1]]) jt.nn.leaky_relu(x) jt.gather(x,2) jt.gather(a,[0,2],axis=1) jt.one_hot(t,4) "
     "jt.searchsorted(x,y) jt.math.top_k(x,3) jt.linalg.svd(a) jt.stack([x,array]) jt.constant(2.5) "
-    "jt.constant([0.5,1.5]) jt.constant(x) jt.convert_to_tensor(x) jnp.array([x,y]) jnp.array([1.0,2.0]) jnp.zeros(3)",
+    "jt.constant([0.5,1.5]) jt.constant(x) jt.convert_to_tensor(x) jnp.array([x,y]) jnp.array([1.0,2.0]) jnp.zeros(3) "
+    "jnp.eye(3) jnp.arange(5) jnp.linspace(0.0,1.0,5) jnp.full(3,2.0) jnp.array([[1.0,2.0],[3.0,4.0]]) jt.range(5) "
+    "jt.constant(2.0,dtype=jt.float64) jt.shape(x)[0]",
 }
 """Calls by group; those of ``jittape.numpy`` are those of NumPy."""
 

@@ -58,7 +58,12 @@ def define_array(new: New, function: ir.Function) -> None:
     code = new(function)
     python, planned = code.block("python"), code.block("planned")
     call = call_of_function(code, python)
-    tensor = constant(new, code, code.item(call, 2), *value_and_dtype(code, planned), is_wide=True)
+    value, dtype = value_and_dtype(code, planned)
+    with code.builder.if_then(code.is_a(value, "list")):
+        code.require(code.differ(code.call("PyList_Size", value), integer(0)), python)
+        first = code.call("PyList_GetItem", value, integer(0))
+        code.require(code.builder.not_(code.is_a(first, "Tensor")), planned)
+    tensor = constant(new, code, code.item(call, 2), value, dtype, is_wide=True)
     code.require(code.differ(tensor, integer(0)), planned)
     code.builder.ret(tensor)
     code.begin(planned)
