@@ -13,12 +13,12 @@ import jittape as jt
 from jittape.compile.ir.table_layouts import ON_DEMAND
 from jittape.core.buffers import Buffer
 from jittape.core.interpret import interpret
-from jittape.primitives.broadcast import sum_op
+from jittape.primitives.broadcast import broadcast_to_op, sum_op
 from jittape.primitives.elementwise.arithmetic import add, multiply, square
 from jittape.primitives.elementwise.exponential import exp
 from jittape.primitives.elementwise.trigonometric import sin
 from jittape.primitives.linalg.matmul import matmul
-from jittape.primitives.reduce.cumulative import cumsum_op
+from jittape.primitives.reduce.cumulative import cumsum, cumsum_op
 from jittape.primitives.reduce.reductions import all_op, any_op, max_op, min_op, prod_op
 from jittape.primitives.shape.views import transpose_op
 from jittape.recording.trace import current_trace
@@ -128,6 +128,48 @@ def test_running_sums_are_divided_only_across():
     along, across = (executable_of(lambda x, axis=axis: cumsum_op.bind(x, axis=axis), x) for axis in (0, 1))
     assert [step.tasks for step in along.steps] == [1]
     assert across.steps[0].tasks > 1
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
+@pytest.mark.parametrize(
+    "shape", [(7, 5000), (300, 300), (2, 1030), (5, 31), (40, 1), (30, 9, 4), (6, 300, 7), (4, 2, 1030)]
+)
+@pytest.mark.parametrize("reverse", [False, True])
+def test_running_sums_along_the_first_axis_in_tasks_of_columns(shape, dtype, reverse, override_tuning):
+    override_tuning(parallel_work_ns=1, task_ns=200, scan_task_elements=16, sum_chunk_elements=32)
+    rng = np.random.default_rng(0)
+    x, row, column = (
+        rng.integers(-9, 9, size=s).astype(dtype) / (1 if dtype is np.int64 else dtype(8))
+        for s in (shape, shape[1:], (*shape[:1], *[1] * (len(shape) - 1)))
+    )
+
+    def several(a, row, column):
+        sums = cumsum(a, 0, reverse=reverse)
+        found = [sums, square(a)]
+        scaled = multiply(a, multiply(broadcast_to_op.bind(row, shape=shape), spread(column)))
+        found.append(cumsum_op.bind(scaled, axis=0))
+        found += [sum_op.bind(a, axes=axes) for axes in ((0,), (1,), (0, 1))]
+        return (*found, sum_op.bind(scaled, axes=tuple(range(len(shape)))), max_op.bind(a, axes=(1,)))
+
+    def spread(column):
+        return broadcast_to_op.bind(column, shape=shape)
+
+    program = program_of(several, x, row, column)
+    compiled = CompiledExecutable(program, frozenset())
+    given = [Buffer(x), Buffer(row), Buffer(column)]
+    results = {count: run_with(count, compiled, given) for count in (1, 2, 4)}
+    for count in (2, 4):
+        for one, other in zip(results[1], results[count], strict=True):
+            np.testing.assert_array_equal(one, other)
+    for found, wanted in zip(results[1], interpret(program, [x, row, column]), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-3)
+
+
+def test_columns_of_running_sums_are_divided_evenly():
+    x = np.ones((252, 10_000))
+    (step,) = executable_of(lambda x: cumsum_op.bind(exp(x), axis=0), x).steps
+    assert step.tasks == 4
+    assert "for i1 in n1 by t0:" in step.kernel.listing
 
 
 def test_the_page_of_explain_says_which_loops_are_divided():

@@ -1,8 +1,8 @@
-"""Division of the outermost loop of a nest into tasks, which threads run in any order.
+"""Division of a loop of a nest into tasks, which threads run in any order.
 
-The division depends on sizes alone and never on the number of threads, so the results are bitwise the same for any
-number of threads. If that loop is summed over, every task has a result of its own, and a second kernel combines the
-results in order.
+The loop is the outermost one, or the second if a scan runs along the first. The division depends on sizes alone and
+never on the number of threads, so the results are bitwise the same for any number of threads. If that loop is summed
+over, every task has a result of its own, and a second kernel combines the results in order.
 """
 
 from __future__ import annotations
@@ -33,8 +33,12 @@ __all__ = [
 ]
 
 
+_PART_MULTIPLE = 16
+"""Elements that the pieces of rows are multiples of, so that tasks begin at cache lines and whole vectors."""
+
+
 class Tasks(NamedTuple):
-    """Number of tasks, and number of iterations of the outermost loop in each task except the last."""
+    """Number of tasks, and number of iterations of the divided loop in each task except the last."""
 
     number: int
     extent: int
@@ -84,12 +88,15 @@ def work_of_decomposition(routine: str, elements: int) -> int:
 
 def divided(kernel: LoopKernel, extents: tuple[int, ...], work: int) -> Tasks:
     """Return the tasks of `kernel` for these extents."""
-    if not extents or any(_is_in_order(store) for store in kernel.stores):
-        return Tasks(1, extents[0] if extents else 0)
-    total = extents[0]
-    partial = [r for r in kernel.reductions if 0 in r.axes]
+    loop = kernel.divided_loop
+    total = extents[loop] if extents else 0
+    if not extents or any(_is_in_order(store, loop) for store in kernel.stores):
+        return Tasks(1, total)
+    partial = [r for r in kernel.reductions if loop in r.axes]
     row_by_row = any(r.in_memory for r in partial)
-    extent = applied(_task_extent, total, work, kernel.depth == 1, row_by_row)
+    extent = applied(_task_extent, total, work, loop == kernel.depth - 1, row_by_row)
+    if loop > 0 and not row_by_row:
+        extent = applied(_equal_parts, total, extent, prod(extents[loop + 1 :]))
     # Several partial results take memory and a step that adds them. One partial result is the same sum.
     if partial and is_about_at_most(total, extent, exact_if_true=True):
         return Tasks(1, total)
@@ -97,11 +104,11 @@ def divided(kernel: LoopKernel, extents: tuple[int, ...], work: int) -> Tasks:
     return Tasks(applied(_tasks_of, total, extent), extent)
 
 
-def _task_extent(total: int, work: int, is_flat: bool, row_by_row: bool) -> int:
-    """Return the number of iterations of the outermost loop, `total` in all, in each task; it may exceed `total`."""
+def _task_extent(total: int, work: int, is_innermost: bool, row_by_row: bool) -> int:
+    """Return the number of iterations of the divided loop, `total` in all, in each task; it may exceed `total`."""
     time = tuning.task_ns if work >= tuning.parallel_work_ns else tuning.parallel_work_ns
     extent = max(1, -(-total * time // max(1, work)))
-    if is_flat:
+    if is_innermost:
         extent = max(tuning.sum_chunk_elements, 1 << (extent - 1).bit_length())
     if row_by_row:
         extent = min(
@@ -109,6 +116,16 @@ def _task_extent(total: int, work: int, is_flat: bool, row_by_row: bool) -> int:
             tuning.long_sum_task_rows if total > tuning.long_sum_rows else tuning.long_sum_rows,
         )
     return extent
+
+
+def _equal_parts(total: int, extent: int, inner: int) -> int:
+    """Return the iterations of each of equal tasks of at least `extent` that read long pieces of each row.
+
+    An iteration reads `inner` adjacent elements of a row.
+    """
+    least = max(extent, -(-tuning.scan_task_elements // max(1, inner)))
+    part = -(-total // max(1, total // least))
+    return part if inner > 1 else -(-part // _PART_MULTIPLE) * _PART_MULTIPLE
 
 
 def _tasks_of(total: int, extent: int) -> int:
@@ -124,14 +141,14 @@ def _tasks_on_demand(work: int) -> int:
     return ON_DEMAND if work >= tuning.parallel_work_ns else 1
 
 
-def _is_in_order(store: KernelStore) -> bool:
-    """Return whether the iterations of loop 0 must run in order.
+def _is_in_order(store: KernelStore, loop: int) -> bool:
+    """Return whether the iterations of a loop must run in order.
 
     Scattered elements may have the same address, unless each iteration writes its own part of the result.
     """
     if store.scan is not None:
-        return store.scan.axis == 0
-    return store.scatter is not None and all(variable != "i0" for variable, _ in store.address.linear.terms)
+        return store.scan.axis == loop
+    return store.scatter is not None and all(v != f"i{loop}" for v, _ in store.address.linear.terms)
 
 
 def rows_at_a_time(kernel: LoopKernel, extents: tuple[int, ...]) -> int:

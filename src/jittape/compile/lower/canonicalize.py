@@ -31,7 +31,7 @@ from jittape.compile.ir.instructions import (
     ZeroMask,
     dtype_of,
 )
-from jittape.compile.ir.loop_kernel import LoopKernel
+from jittape.compile.ir.loop_kernel import LoopKernel, divided_loop
 from jittape.compile.ir.loop_nest import (
     ConcreteAddress,
     ConcreteLinear,
@@ -243,6 +243,7 @@ class _Canonicalizer:
     def __init__(self, nest: LoopNest) -> None:
         self.nest = nest
         self.depth = len(nest.extents)
+        self.divided_loop = divided_loop(self.depth, nest.stores)
         self.symbols = [f"n{axis}" for axis in range(self.depth)]
         self.sizes = list(nest.extents)
         self.operands: list[Operand] = []
@@ -255,7 +256,7 @@ class _Canonicalizer:
         instructions = tuple([self._instruction(i) for i in self.nest.instructions])
         stores = tuple([self._store(s) for s in self.nest.stores])
         reductions = tuple([self._reduction(r) for r in self.nest.reductions])
-        task = self._symbol("t", self.nest.extents[0]) if self.depth else None
+        task = self._symbol("t", self.nest.extents[self.divided_loop]) if self.depth else None
         kernel = LoopKernel(
             tuple(self.operands),
             self.depth,
@@ -330,7 +331,7 @@ class _Canonicalizer:
         in_memory = level == self.depth or any(axis < level for axis in r.axes)
         address = self._address(r.address, "r", r.dtype)
         partial = None
-        if 0 in r.axes:
+        if self.divided_loop in r.axes:
             partial = self.partials.get(address.operand) or self._symbol("p", r.partial)
             self.partials[address.operand] = partial
         return Reduction(r.primitive, r.params, address, r.value, r.axes, r.dtype, partial, level, in_memory)

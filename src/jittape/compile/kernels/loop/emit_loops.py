@@ -48,7 +48,7 @@ def define_loops(kernel: LoopKernel, function: ir.Function) -> None:
     begin, count = integer(0), integer(1)
     if kernel.task is not None:
         begin = builder.mul(task, integers[kernel.task], flags=NO_WRAP)
-        left = builder.sub(integers["n0"], begin, flags=NO_WRAP)
+        left = builder.sub(integers[f"n{kernel.divided_loop}"], begin, flags=NO_WRAP)
         whole = builder.icmp_signed("<", integers[kernel.task], left)
         count = builder.select(whole, integers[kernel.task], left)
     lanes = lanes_in(kernel)
@@ -275,8 +275,9 @@ class _NestEmitter(VectorBody):
         return self.builder.select(self.builder.icmp_signed(sign, a, b), a, b)
 
     def _range(self, level: int) -> tuple[ir.Value, ir.Value | None]:
-        """Return the number of iterations of a loop and its start; a task runs a part of loop 0."""
-        return (self.count, self.begin) if level == 0 else (self.integers[f"n{level}"], None)
+        """Return the number of iterations of a loop and its start; a task runs a part of the divided loop."""
+        is_divided = level == self.kernel.divided_loop
+        return (self.count, self.begin) if is_divided else (self.integers[f"n{level}"], None)
 
     def _stored(self, store: KernelStore) -> IRValue:
         """Emit the value of a store that is no scan, combined with the element in memory if it is scattered."""
