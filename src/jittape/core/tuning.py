@@ -127,7 +127,7 @@ class Tuning:
     long_sum_task_rows: int = 256
     """Maximum rows per task if a sum has more than `long_sum_rows` rows."""
     min_task_rows: int = 64
-    """Minimum rows per task in a sum over rows; each task writes a partial result as long as a row."""
+    """Minimum rows per task in a sum over rows, whose partial results are as long as a row; fewer if it is longer."""
     sum_chunk_elements: int = 1024
     """Elements of an innermost sum that lanes add up before pairwise summation; tasks of one loop are multiples."""
     scan_task_elements: int = 2048

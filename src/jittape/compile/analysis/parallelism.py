@@ -13,7 +13,14 @@ from typing import Any
 import numpy as np
 
 from jittape.compile.analysis.cost import cost_of_map
-from jittape.compile.ir.instructions import BoundsMask, Compute, Instruction, KernelStore, Load
+from jittape.compile.ir.instructions import (
+    BoundsMask,
+    Compute,
+    Instruction,
+    KernelReduction,
+    KernelStore,
+    Load,
+)
 from jittape.compile.ir.loop_kernel import LoopKernel
 from jittape.compile.ir.table_layouts import ON_DEMAND
 from jittape.core.symbolic.extent_functions import is_about_at_most, is_open
@@ -93,10 +100,12 @@ def divided(kernel: LoopKernel, extents: tuple[int, ...], work: int) -> Tasks:
     if not extents or any(_is_in_order(store, loop) for store in kernel.stores):
         return Tasks(1, total)
     partial = [r for r in kernel.reductions if loop in r.axes]
-    row_by_row = any(r.in_memory for r in partial)
-    extent = applied(_task_extent, total, work, loop == kernel.depth - 1, row_by_row)
-    if loop > 0 and not row_by_row:
-        extent = applied(_equal_parts, total, extent, prod(extents[loop + 1 :]))
+    inner = prod(extents[loop + 1 :])
+    results = [_elements_of(r, extents) for r in partial if r.in_memory]
+    rows = applied(_least_rows, inner, *results) if results else 0
+    extent = applied(_task_extent, total, work, loop == kernel.depth - 1, rows)
+    if loop > 0 and not rows:
+        extent = applied(_equal_parts, total, extent, inner)
     # Several partial results take memory and a step that adds them. One partial result is the same sum.
     if partial and is_about_at_most(total, extent, exact_if_true=True):
         return Tasks(1, total)
@@ -104,15 +113,31 @@ def divided(kernel: LoopKernel, extents: tuple[int, ...], work: int) -> Tasks:
     return Tasks(applied(_tasks_of, total, extent), extent)
 
 
-def _task_extent(total: int, work: int, is_innermost: bool, row_by_row: bool) -> int:
-    """Return the number of iterations of the divided loop, `total` in all, in each task; it may exceed `total`."""
+def _elements_of(r: KernelReduction, extents: tuple[int, ...]) -> int:
+    """Return the number of elements of a reduction's result."""
+    return prod([extent for axis, extent in enumerate(extents) if axis not in r.axes])
+
+
+def _least_rows(inner: int, *results: int) -> int:
+    """Return the minimum iterations of a task that adds results of so many elements in memory.
+
+    An iteration computes `inner` elements. If that is more than a result has, a task may have fewer iterations.
+    """
+    return max(1, -(-tuning.min_task_rows * max(results) // max(1, inner)))
+
+
+def _task_extent(total: int, work: int, is_innermost: bool, rows: int) -> int:
+    """Return the number of iterations of the divided loop, `total` in all, in each task; it may exceed `total`.
+
+    `rows` is the minimum if the iterations add to results in memory, and 0 otherwise.
+    """
     time = tuning.task_ns if work >= tuning.parallel_work_ns else tuning.parallel_work_ns
     extent = max(1, -(-total * time // max(1, work)))
     if is_innermost:
         extent = max(tuning.sum_chunk_elements, 1 << (extent - 1).bit_length())
-    if row_by_row:
+    if rows:
         extent = min(
-            max(extent, tuning.min_task_rows),
+            max(extent, rows),
             tuning.long_sum_task_rows if total > tuning.long_sum_rows else tuning.long_sum_rows,
         )
     return extent
