@@ -107,7 +107,7 @@ PASSES = (
     ),
     Mutation(
         "division among threads", "compile/analysis/parallelism.py",
-        "return store.scan.axis == 0",
+        "return store.scan.axis == loop",
         "return False",
         "a running sum is divided among threads", "tests/test_threads.py tests/test_compiled_ops.py",
     ),

@@ -127,6 +127,7 @@ def test_running_sums_are_divided_only_across():
     x = np.ones((300_000, 4))
     along, across = (executable_of(lambda x, axis=axis: cumsum_op.bind(x, axis=axis), x) for axis in (0, 1))
     assert [step.tasks for step in along.steps] == [1]
+    assert [step.tasks for step in executable_of(lambda x: cumsum_op.bind(x, axis=0), x[:, 0]).steps] == [1]
     assert across.steps[0].tasks > 1
 
 

@@ -59,15 +59,16 @@ class Nest:
         self.begin = 0
         if kernel.task is not None:
             self.begin = task * self.symbols[kernel.task]
-            self.extents[0] = min(self.symbols[kernel.task], self.extents[0] - self.begin)
+            left = self.extents[kernel.divided_loop] - self.begin
+            self.extents[kernel.divided_loop] = min(self.symbols[kernel.task], left)
         for r in kernel.reductions:
             if r.partial is not None:
                 number, distance = r.address.operand, task * self.symbols[r.partial] * r.dtype.itemsize
                 self.pointers[number] = pointers[number].moved(distance)
-        starts = [self.begin, *[0] * kernel.depth]
+        starts = [self.begin if axis == kernel.divided_loop else 0 for axis in range(kernel.depth)]
         self.loops = [
             np.arange(start, start + n).reshape([-1 if i == axis else 1 for i in range(kernel.depth)])
-            for axis, (start, n) in enumerate(zip(starts, self.extents, strict=False))
+            for axis, (start, n) in enumerate(zip(starts, self.extents, strict=True))
         ]
         self.last_level = next((axis for axis, n in enumerate(self.extents) if n <= 0), kernel.depth)
         """The deepest level that runs: loops inside one without iterations do not."""
@@ -171,7 +172,8 @@ class Nest:
         assert scan is not None
         form = scan.primitive.lowering
         assert isinstance(form, Scan)
-        assert scan.axis > 0 or self.begin == 0, "a scan along the outermost loop is divided into tasks"
+        is_whole = scan.axis != self.kernel.divided_loop or self.begin == 0
+        assert is_whole, "a scan along the divided loop is in several tasks"
         operands = [
             np.moveaxis(np.broadcast_to(self.values[v], self.extents), scan.axis, 0) for v in scan.values
         ]

@@ -21,6 +21,7 @@ CHOICES = {
     "task_ns": (1, 20, 200, 10_000),
     "sum_chunk_elements": (2, 8, 1024),
     "min_task_rows": (2, 4, 64),
+    "scan_task_elements": (1, 4, 2048),
     "long_sum_task_rows": (2, 16, 256),
     "long_sum_rows": (4, 16, 1024),
     "grouped_min_elements": (1, 1 << 13),

@@ -40,10 +40,6 @@ __all__ = [
 ]
 
 
-_PART_MULTIPLE = 16
-"""Elements that the pieces of rows are multiples of, so that tasks begin at cache lines and whole vectors."""
-
-
 class Tasks(NamedTuple):
     """Number of tasks, and number of iterations of the divided loop in each task except the last."""
 
@@ -146,11 +142,11 @@ def _task_extent(total: int, work: int, is_innermost: bool, rows: int) -> int:
 def _equal_parts(total: int, extent: int, inner: int) -> int:
     """Return the iterations of each of equal tasks of at least `extent` that read long pieces of each row.
 
-    An iteration reads `inner` adjacent elements of a row.
+    An iteration reads `inner` adjacent elements of a row. Parts of a row are multiples of 16 elements, or cache lines.
     """
     least = max(extent, -(-tuning.scan_task_elements // max(1, inner)))
     part = -(-total // max(1, total // least))
-    return part if inner > 1 else -(-part // _PART_MULTIPLE) * _PART_MULTIPLE
+    return part if inner > 1 else -(-part // 16) * 16
 
 
 def _tasks_of(total: int, extent: int) -> int:

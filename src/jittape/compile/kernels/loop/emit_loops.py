@@ -400,9 +400,8 @@ class _NestEmitter(VectorBody):
         """Emit a loop that runs `body` for `count` values of `name` from `start` (0); `scalar` keeps it scalar."""
         builder = self.builder
         before = builder.block
-        head, inside, after = (
-            builder.append_basic_block(f"{name}.{part}") for part in ("head", "body", "end")
-        )
+        block = builder.append_basic_block
+        head, inside, after = [block(f"{name}.{part}") for part in ("head", "body", "end")]
         builder.branch(head)
         builder.position_at_end(head)
         index = builder.phi(I64, name)
