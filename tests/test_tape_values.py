@@ -14,6 +14,7 @@ import pytest
 
 import jittape as jt
 from jittape.recording.trie import trie
+from jittape.runtime.counters import counters
 
 UNCONNECTED = jt.UnconnectedGradientWarning
 
@@ -510,3 +511,41 @@ def summed_to(array: Any, shape: tuple[int, ...]) -> Any:
     return array.sum(
         axis=tuple(i for i, n in enumerate(shape) if n == 1 and array.shape[i] != 1), keepdims=True
     )
+
+
+def ops_of_flushes(read: Any) -> list[int]:
+    """Return the number of ops that each flush runs, in a tape around 12 steps that end with `read(value)`."""
+    found = []
+    x = jt.Variable(np.ones(3))
+    with jt.GradientTape() as tape:
+        y = x * 1.0
+        for _ in range(12):
+            y = jt.sin(y) + x
+            read(y)
+            found.append(len(counters.last.program.ops))
+    derivative = np.ones(3)
+    value = np.ones(3)
+    for _ in range(12):
+        value, derivative = np.sin(value) + 1.0, np.cos(value) * derivative + 1.0
+    np.testing.assert_allclose(y.numpy(), value)
+    np.testing.assert_allclose(tape.gradient(y, x).numpy(), derivative)
+    return found
+
+
+@pytest.mark.parametrize(
+    "read", [lambda y: float(y[0]), lambda y: float(jt.reduce_sum(y)), lambda y: y.numpy()]
+)
+def test_g47_steps_between_values_that_are_read_run_once(read):
+    for _ in range(3):
+        assert max(ops_of_flushes(read)) < 8
+
+
+def test_g47_a_tape_releases_what_was_computed_at_the_next_flush():
+    x = jt.constant(np.ones(1000))
+    with jt.GradientTape() as tape:
+        tape.watch(x)
+        y = x * 2.0
+        for _ in range(5):
+            y = jt.sin(y)
+            y.numpy()
+        assert tape.nbytes < 3 * 8_100  # `x`, `y` and the result before

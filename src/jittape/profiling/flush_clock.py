@@ -132,7 +132,7 @@ class FlushClock:
                 if ended - began > LONG:
                     self._span("flush", began, ended)
                     self._long.append(ended - began)
-            if wanted is not None and trace.intervals:  # type: ignore[attr-defined]
+            if wanted is not None and trace.intervals:
                 line = own_line()
                 if line is not None:
                     looks[line] = looks.get(line, 0) + 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from sys import getrefcount
 from typing import Any
@@ -49,6 +49,18 @@ _OPS_APART = 50
 """Maximum number of ops of an initial value that is computed apart from the other pending ops."""
 
 
+class _Held:
+    """A strong reference to a tensor, called like a weak one."""
+
+    __slots__ = ("_tensor",)
+
+    def __init__(self, tensor: Tensor) -> None:
+        self._tensor = tensor
+
+    def __call__(self) -> Tensor:
+        return self._tensor
+
+
 class Flushing:
     """The base of `Trace` that runs pending ops. `Trace` documents the attributes."""
 
@@ -66,8 +78,9 @@ class Flushing:
 
     node: Node
     inputs: list[Any]
+    intervals: list[ref[Any]]
     pending: list[Tensor]
-    materialized: list[ref[Tensor]]
+    materialized: list[Callable[[], Tensor | None]]
     assigned: dict[int, Assignment]
     large: bool
     holders: int
@@ -256,7 +269,16 @@ class Flushing:
     def _commit(self, alive: list[Tensor], buffers: list[Buffer], goes_on: bool) -> None:
         self._distribute(alive, buffers)
         if goes_on:
-            self.materialized.extend([ref(t) for t in alive])
+            self._keep(alive)
+
+    def _keep(self, computed: list[Tensor]) -> None:
+        """Let later programs take `computed` as inputs; while a tape records, also those dropped before the next flush.
+
+        In a loop such as ``y = f(y); print(float(y))`` inside a tape, the user drops the value from which the next
+        flush computes. Without it, each flush would repeat all steps from the first one.
+        """
+        former = [ref(t) for r in self.materialized if (t := r()) is not None]
+        self.materialized = [*former, *[_Held(t) if self.intervals else ref(t) for t in computed]]
 
     def _distribute(self, alive: list[Tensor], buffers: list[Buffer]) -> None:
         """Give the first buffers to the tensors and the others to the assigned Variables."""
