@@ -6,6 +6,8 @@ becomes one loop. Then every integer that depends on a shape gets a symbol, in t
 
 from __future__ import annotations
 
+import math
+import sys
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -227,11 +229,14 @@ def _bits_of(
     value: Any, primitive: Primitive, name: str, params: tuple[tuple[str, Any], ...], dtype: np.dtype[Any]
 ) -> int | None:
     """Return the bytes of a constant, whose parameter `name` is `value`; None if the number is structural."""
+    if dtype.kind == "b":
+        return None
     with np.errstate(over="ignore"):
         number = primitive.impl(**{key: value if key == name else other for key, other in params})
-    if dtype.kind == "b" or not np.isfinite(number) or float(number) in STRUCTURAL:
+    plain = float(number)
+    if not math.isfinite(plain) or plain in STRUCTURAL:
         return None
-    return int.from_bytes(np.asarray(number, dtype.newbyteorder("<")).tobytes(), "little", signed=False)
+    return int.from_bytes(np.asarray(number, dtype).tobytes(), sys.byteorder, signed=False)
 
 
 # ---- symbols -------------------------------------------------------------------------------------------------------
