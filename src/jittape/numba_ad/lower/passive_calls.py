@@ -291,9 +291,10 @@ def _shape(builder: Builder, x: Any) -> tuple[Scalar, ...]:
 
 
 def size_of(builder: Builder, x: Any) -> Scalar:
-    """Return the number of elements."""
-    count: Scalar = constant(1)
-    for one in as_lazy(builder, x).dims:
+    """Return the number of elements; of a vector, its dimension, with which loops over it are recognized."""
+    dims = as_lazy(builder, x).dims
+    count: Scalar = dims[0] if dims else constant(1)
+    for one in dims[1:]:
         count = builder.binary("Mult", one, count)
     return count
 
