@@ -51,6 +51,26 @@ def test_a_graph_is_trained_saved_and_pickled(tmp_path):
         np.testing.assert_array_equal(copy(x), model(x))
 
 
+def test_lists_may_change_after_a_call():
+    """The blocks of a DenseNet append to the list that they concatenate."""
+    inputs = keras.Input((4,))
+    parts = [inputs]
+    for _ in range(3):
+        parts.append(layers.Dense(2)(layers.Concatenate()(parts)))
+    outputs = [parts[-1]]
+    model = keras.Model(parts[:1], outputs)
+    parts.clear()
+    outputs.append(inputs)
+    dense = [layer for layer in model.layers if isinstance(layer, layers.Dense)]
+    assert [layer.kernel.shape[0] for layer in dense] == [4, 6, 8]
+    x = numbers(3, 4)
+    joined = x
+    for layer in dense:
+        last = joined @ layer.kernel.numpy() + layer.bias.numpy()
+        joined = np.concatenate([joined, last], 1)
+    np.testing.assert_allclose(model(x).numpy(), last, rtol=1e-5)
+
+
 def test_operators_and_shared_layers():
     shared = layers.Dense(2, use_bias=False)
     a, b = keras.Input((3,), name="a"), keras.Input((3,), name="b")

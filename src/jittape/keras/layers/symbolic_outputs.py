@@ -168,7 +168,8 @@ class SymbolicCall:
     """
 
     def __init__(self, layer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        self.layer, self.args, self.kwargs = layer, args, kwargs
+        # Copies: the caller may append to a list after the call, as a dense block does.
+        self.layer, (self.args, self.kwargs) = layer, mapped(lambda x: x, (args, kwargs))
         self._examples: dict[int, list[Any]] = {}
         structure = self._first_that_fits(max(x.pair for x in self.symbols()))
         numbers = iter(range(len(self._examples[self.pair])))

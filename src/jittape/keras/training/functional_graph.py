@@ -38,7 +38,7 @@ class FunctionalGraph:
                     f"[Model] {name} must be a jt.keras.Input or the output of a layer that was called with one, or "
                     f"lists, tuples or dicts of them, got {wrong[0] if wrong else structure!r}"
                 )
-        self.inputs, self.outputs = _alone(inputs), _alone(outputs)
+        self.inputs, self.outputs = mapped(lambda x: x, (_alone(inputs), _alone(outputs)))
         self.calls = list(self._ordered())
         integers = [x for c in self.calls if getattr(c.layer, "takes_integers", False) for x in c.symbols()]
         self._keeps_dtype = [any(x is y for y in integers) for x in leaves_of(self.inputs)]
