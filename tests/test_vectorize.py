@@ -32,7 +32,7 @@ from jittape.compile.llvm.unlocked_calls import emit_object
 from jittape.compile.schedule.steps import KernelStep
 from jittape.core.interpret import interpret
 from jittape.core.tuning import tuning
-from jittape.primitives.broadcast import cast_op, iota_op, sum_op
+from jittape.primitives.broadcast import broadcast_to_op, cast_op, iota_op, sum_op
 from jittape.primitives.elementwise.arithmetic import add, multiply, square, subtract
 from jittape.primitives.elementwise.comparison import greater
 from jittape.primitives.elementwise.exponential import exp, log
@@ -204,6 +204,25 @@ def test_loops_written_as_vectors_skip_the_vectorizer(function: Any, masks: Mask
     assert found is not None
     assert all(f"<{vectorize} x double>" in text for vectorize in found)
     llvm.parse_assembly(text).verify()
+
+
+def sums(x: Any, y: Any) -> Any:
+    """Reduce maps of a vector and of a number, as floats, complex numbers and integers."""
+    scaled = multiply(x, broadcast_to_op.bind(log(y), shape=x.shape))
+    positive = cast_op.bind(greater(x, multiply(x, x)), dtype=np.dtype(np.int32))
+    reduced = [sum_op.bind(exp(scaled), axes=(0,)), sum_op.bind(positive, axes=(0,))]
+    turned = multiply(scaled, cast_op.bind(scaled, dtype=np.dtype(np.complex128)))
+    return *reduced, max_op.bind(scaled, axes=(0,)), sum_op.bind(turned, axes=(0,)), log(y)
+
+
+def test_without_masks_the_loop_over_a_chunk_is_the_outermost_of_its_function(masks: Masks) -> None:
+    masks(False)
+    kernel = kernel_of(sums, np.ones(5000), np.array(2.0))
+    text = target.module_text(emit_module([definition_of(kernel)])).text
+    inner = [body for body in text.split("define ")[1:] if '_chunk"(' in body.splitlines()[0]]
+    assert [body.count(" = phi ") for body in inner] == [1]
+    for n in (0, 1, 1023, 1024, 1025, 5000, 70_000):
+        assert_same(sums, np.linspace(-1.0, 1.5, n), np.array(1.5))
 
 
 @pytest.mark.parametrize(
@@ -379,7 +398,7 @@ def assert_same(function: Any, *operands: Array) -> None:
     program = program_of(function, *operands)
     for got, wanted in zip(compiled(program, operands, fill=9), interpret(program, operands), strict=True):
         assert got.dtype == wanted.dtype
-        eps = np.finfo(wanted.dtype).eps if wanted.dtype.kind == "f" else 0
+        eps = np.finfo(wanted.dtype).eps if wanted.dtype.kind in "fc" else 0
         np.testing.assert_allclose(got, wanted, rtol=100 * eps, atol=100 * eps)
 
 
