@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import jittape as jt
-from jittape.compile.analysis import gemm_operands, parallelism
+from jittape.compile.analysis import gemm_operands
 
 RULES: list[tuple[str, str, Callable[..., Any]]] = [
     # The kinds of the operands, the kind of the result, and the call. "n" is the length, "3" is three.
@@ -49,8 +49,7 @@ RULES: list[tuple[str, str, Callable[..., Any]]] = [
 
 def decide_by_sizes(patch: pytest.MonkeyPatch) -> None:
     """Let passes with extents decide by sizes what they otherwise leave to kernels, as passes with numbers do."""
-    for module in (gemm_operands, parallelism):
-        patch.setattr(module, "is_open", lambda value: False)
+    patch.setattr(gemm_operands, "is_open", lambda value: False)
 
 
 def random_function(seed: int) -> Callable[..., Any]:

@@ -202,3 +202,16 @@ def test_a_second_shape_with_a_meaning_of_its_own_is_traced_as_it_is():
         x = np.arange(1.0, 1.0 + n)
         assert step(x).numpy() == (2.0 if n == 1 else x.sum())
     assert len(calls) <= 6
+
+
+@pytest.mark.parametrize("columns", [3, 16])
+def test_sums_over_rows_have_the_bits_of_those_of_known_lengths(columns):
+    """How many rows are added at a time depends on their number, and with it the order of the sum."""
+    sums = lambda x: jt.reduce_sum(x * x, axis=0)  # noqa: E731
+    general = jt.function(sums, input_signature=[jt.TensorSpec([None, columns], jt.float64)])
+    for rows in (5000, 600, 512, 511, 40, 7):
+        x = np.random.default_rng(rows).normal(size=(rows, columns))
+        known = jt.function(sums)
+        for _ in range(2):
+            np.testing.assert_array_equal(general(x), known(x))
+    assert general.trace_count == 1

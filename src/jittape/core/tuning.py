@@ -25,8 +25,6 @@ class Tuning:
 
     length_slack: float = 1.5
     """Maximum ratio of a size to a threshold at which a schedule for other lengths may decide either way."""
-    smaller_length_slack: float = 4.0
-    """Factor of `length_slack` below the minima of transposed layouts and tile loops; an LSTM loses less than 1 %."""
 
     # ---- primitives --------------------------------------------------------------------------------------------------
 

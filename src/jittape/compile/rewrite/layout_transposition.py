@@ -36,7 +36,7 @@ def _has_short_rows(aval: Aval) -> bool:
     rows, columns = aval.shape[-2:]
     # The size comes first: for extents that vary, small arrays then have one guard in common.
     return (
-        is_about_at_most(tuning.transposed_min_elements, aval.size, serves_smaller=True)
+        is_about_at_most(tuning.transposed_min_elements, aval.size)
         and 1 < columns <= tuning.transposed_columns_limit
         and rows >= tuning.transposed_rows_per_column * columns
     )

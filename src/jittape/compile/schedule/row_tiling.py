@@ -197,8 +197,11 @@ def _cut_of_multiples(m: int, k: int, rows: int) -> tuple[str, int]:
     The number comes second. Without one the extent is empty.
     """
     for axis, extent in (("m", m), ("k", k)):
-        is_short = is_about_at_most(extent, rows * tuning.row_tile_gemm_rows)
-        inner = None if is_short else whole_quotient(extent, rows)
+        inner = (
+            None
+            if is_about_at_most(extent, rows * tuning.row_tile_gemm_rows)
+            else whole_quotient(extent, rows)
+        )
         if inner is not None:
             return axis, inner
     return "", 1
@@ -294,13 +297,13 @@ class RowTileFinder:
 
     def fit_cache(self) -> bool:
         """Return whether all slots together fit the cache, so that no tile loop pays."""
-        return _fits_cache(sum(self._nbytes.values()))
+        return is_about_at_most(sum(self._nbytes.values()), tuning.row_tile_cached_bytes)
 
     def tile_from(self, first: int, taken: Container[int]) -> Found | None:
         """Return the tile loop that begins with a step and saves most bytes, without the `taken` steps, or None."""
         step = self.steps[first]
         nbytes = sum([self._nbytes[slot] for slot in step.operands])
-        if is_about_at_most(nbytes, tuning.row_tile_step_bytes, serves_smaller=True):
+        if is_about_at_most(nbytes, tuning.row_tile_step_bytes):
             return None
         best, most = None, 0
         for rows in dict.fromkeys(
@@ -325,7 +328,8 @@ class RowTileFinder:
         if rows not in self._large:
             cuts = [cut for i in range(len(self.steps)) if (cut := self._cut(i, rows)) is not None]
             distinct = frozenset().union(*[cut.reads | cut.writes for cut in cuts])
-            self._large[rows] = not _fits_cache(sum([self._nbytes[slot] for slot in distinct]))
+            nbytes = sum([self._nbytes[slot] for slot in distinct])
+            self._large[rows] = not is_about_at_most(nbytes, tuning.row_tile_cached_bytes)
         return self._large[rows]
 
     def _members(self, first: int, rows: int, taken: Container[int]) -> list[tuple[int, Cut]]:
@@ -369,8 +373,8 @@ class RowTileFinder:
         block = applied(_block_of, rows, nbytes)
         partial = sum([self._nbytes[slot] for _, cut in members for slot in cut.partial])
         blocks = -(-rows // block)
-        few = len(members) < 2 or not is_about_at_most(2, blocks, serves_smaller=True)
-        if few or _fits_cache(nbytes):
+        few = len(members) < 2 or not is_about_at_most(2, blocks)
+        if few or is_about_at_most(nbytes, tuning.row_tile_cached_bytes):
             return None, 0
         if not is_about_at_most(nbytes, 4 * saved) or not is_about_at_most(4 * partial * blocks, saved):
             return None, 0
@@ -407,10 +411,6 @@ class RowTileFinder:
     def _owners_of(self, slots: frozenset[int]) -> frozenset[int]:
         owner_of = self.owner_of
         return slots if owner_of.keys().isdisjoint(slots) else frozenset([owner_of.get(s, s) for s in slots])
-
-
-def _fits_cache(nbytes: int) -> bool:
-    return is_about_at_most(nbytes, tuning.row_tile_cached_bytes, serves_smaller=True)
 
 
 def _block_of(rows: int, nbytes: int) -> int:

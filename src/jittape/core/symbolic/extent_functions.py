@@ -12,7 +12,6 @@ from jittape.core.symbolic.expression_writer import ExpressionWriter, guarded_fu
 from jittape.core.symbolic.extents import Extent, applied, hint_of, terms_of
 from jittape.core.symbolic.guard_ranges import Sign
 from jittape.core.symbolic.polynomials import reduced, sums
-from jittape.core.tuning import tuning
 
 __all__ = [
     "converted",
@@ -41,15 +40,12 @@ def is_extent_of(value: Any, extents: Any) -> bool:
     return value.__class__ is Extent and value._owner is extents and extents.is_open
 
 
-def is_about_at_most(
-    value: Any, limit: Any, exact_if_true: bool = False, serves_smaller: bool = False
-) -> bool:
+def is_about_at_most(value: Any, limit: Any, exact_if_true: bool = False) -> bool:
     """Return whether ``value <= limit``, for a decision on which only the speed depends.
 
     The answer for extents may serve other values at which it is wrong by less than ``tuning.length_slack``, or a larger
     factor in the first run of a length, so that fewer lengths need schedules of their own. With `exact_if_true`, only
-    the answer False may, since results for larger values depend on it. With `serves_smaller`, what is done for large
-    extents costs small ones little: there, the answer may be wrong by ``tuning.smaller_length_slack`` times as much.
+    the answer False may, since results for larger values depend on it.
     """
     holds = bool(hint_of(value) <= hint_of(limit))
     extent = value if value.__class__ is Extent else limit
@@ -61,11 +57,8 @@ def is_about_at_most(
     left, right = [v._source if v.__class__ is Extent else f"({v!r})" for v in (less, more)]
     first, second = terms_of(less), terms_of(more)
     is_whole = type(hint_of(value)) is type(hint_of(limit)) is int
-    is_large = holds is not (extent is value)
-    factor = tuning.smaller_length_slack if serves_smaller and is_large else 1.0
 
     def condition(slack: float) -> tuple[str, Sign | None]:
-        slack = slack if slack == 1 else factor * slack
         sign = Sign(reduced(sums(first, second, -1 if slack == 1 else -slack)), symbol) if is_whole else None
         return exact if slack == 1 else f"{left} {symbol} {slack} * {right}", sign
 
