@@ -203,4 +203,5 @@ def test_a_loop_is_written_as_vectors() -> None:
 def test_cube_roots_of_all_float16_numbers():
     x = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
     x = x[~np.isnan(x)]
-    np.testing.assert_array_equal(np.cbrt(jt.constant(x)), np.cbrt(x))
+    # NumPy's own roots of float16 are rounded twice on some processors.
+    np.testing.assert_array_equal(np.cbrt(jt.constant(x)), np.cbrt(x.astype(np.float64)).astype(np.float16))

@@ -128,9 +128,9 @@ class FunctionInterface:
         1. (x: float32[1])
             traced because it is the first call
             compiled
-        2. (x: float32[2])
+        2. (x: float32[?])
             traced because x changed from float32[1] to float32[2]
-            compiled
+            compiled, for other extents in place of ? too
         """
         own = self._own
         count, dropped = len(own._traces), own._traces.dropped
