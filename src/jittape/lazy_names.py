@@ -5,12 +5,21 @@ from __future__ import annotations
 import gc
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from importlib import import_module
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any, NoReturn, TypeVar
 
-__all__ = ["MissingName", "find_aliases", "lazily", "missing_name", "submodules", "with_missing_names"]
+__all__ = [
+    "MissingName",
+    "find_aliases",
+    "lazily",
+    "made_at_first_use",
+    "missing_name",
+    "submodules",
+    "with_missing_names",
+]
 
 Class = TypeVar("Class", bound=type)
 
@@ -56,6 +65,17 @@ def lazily(package: str, names: Mapping[str, Iterable[str] | Mapping[str, str]])
         return found
 
     return find
+
+
+def made_at_first_use(home: str, function: str, *arguments: Any) -> Callable[[str], Any]:
+    """Return a ``__getattr__``: the one that `function` of the module `home` makes when a name is first used."""
+
+    @cache
+    def made() -> Callable[[str], Any]:
+        found: Callable[[str], Any] = getattr(import_module(home), function)(*arguments)
+        return found
+
+    return lambda name: made()(name)
 
 
 def _imported(home: str) -> ModuleType:

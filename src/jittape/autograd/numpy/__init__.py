@@ -10,13 +10,13 @@ Examples
 np.float64(30.0)
 """
 
-from collections.abc import Callable as _Callable
-from functools import cache as _cache
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 import numpy as _numpy
+
+from jittape.lazy_names import made_at_first_use as _made_at_first_use
 
 if _TYPE_CHECKING:
     from jittape.autograd.numpy import fft as fft
@@ -28,18 +28,12 @@ __version__ = _numpy.__version__
 __all__ = [*_numpy.__all__, "make_diagonal", "metadata"]
 
 _PACKAGES = ("fft", "linalg", "numpy_boxes", "random")
-
-
-@_cache
-def _finder() -> _Callable[[str], _Any]:
-    from jittape.autograd.numpy.numpy_wrapper import OWN, namespace
-
-    return namespace(_numpy, __name__, OWN)
+_find = _made_at_first_use("jittape.autograd.numpy.numpy_wrapper", "namespace", _numpy, __name__)
 
 
 def __getattr__(name: str) -> _Any:
     """Find a name. Its first use imports what records, in 60 ms, and `random` NumPy's, in 10 ms."""
-    return _import_module(f"{__name__}.{name}") if name in _PACKAGES else _finder()(name)
+    return _import_module(f"{__name__}.{name}") if name in _PACKAGES else _find(name)
 
 
 def __dir__() -> list[str]:

@@ -7,7 +7,7 @@ and tuples that contain tensors are stacked.
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -36,7 +36,7 @@ from jittape.primitives.shape.reshaping import broadcast_to, expand_dims, reshap
 from jittape.recording.operators import Operators
 from jittape.recording.tensor import Tensor, holds_tensors, stacked
 
-__all__ = ["OWN", "namespace", "wrapped"]
+__all__ = ["namespace", "wrapped"]
 
 Function = Callable[..., Any]
 _OF_SEQUENCES = {
@@ -55,13 +55,15 @@ _OF_SEQUENCES = {
 _BOXES = (Operators, TracedScalar)
 
 
-def namespace(module: types.ModuleType, package: str, own: Mapping[str, Any]) -> Callable[[str], Any]:
+def namespace(module: types.ModuleType, package: str) -> Callable[[str], Any]:
     """Return the ``__getattr__`` of `package`, whose names are those of a module of NumPy's.
 
-    `own` has functions that differ from NumPy's. The others are wrapped at first use; classes, dtypes and constants
-    are NumPy's.
+    Functions of `_OWN` differ from NumPy's. The others are wrapped at first use; classes, dtypes and constants are
+    NumPy's.
     """
     import sys
+
+    own = _OWN if module is np else {}
 
     def find(name: str) -> Any:
         if name in own:
@@ -350,7 +352,7 @@ def _integer_class(base: type) -> type:
     return _OfValues(base.__name__, (base,), {"__new__": new, "__module__": base.__module__})
 
 
-OWN: dict[str, Any] = {
+_OWN: dict[str, Any] = {
     **{name: _integer_class(getattr(np, name)) for name in ("int8", "int16", "int32", "int64")},
     "c_": _Joined(np.c_, lambda parts: FUNCTIONS[np.column_stack](parts)),
     "make_diagonal": make_diagonal,

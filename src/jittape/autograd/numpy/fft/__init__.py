@@ -1,24 +1,12 @@
 """Functions of ``numpy.fft`` that record if an argument is followed by a derivative."""
 
-from collections.abc import Callable as _Callable
-from functools import cache as _cache
-from typing import Any as _Any
-
 import numpy as _numpy
+
+from jittape.lazy_names import made_at_first_use as _made_at_first_use
 
 __all__ = [*_numpy.fft.__all__]
 
-
-@_cache
-def _finder() -> _Callable[[str], _Any]:
-    from jittape.autograd.numpy.numpy_wrapper import namespace
-
-    return namespace(_numpy.fft, __name__, {})
-
-
-def __getattr__(name: str) -> _Any:
-    """Find a name. Its first use imports what records."""
-    return _finder()(name)
+__getattr__ = _made_at_first_use("jittape.autograd.numpy.numpy_wrapper", "namespace", _numpy.fft, __name__)
 
 
 def __dir__() -> list[str]:
