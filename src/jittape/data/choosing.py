@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial, reduce
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from jittape.core.user_calls import as_int
 from jittape.data.combining import Combined, called, require_callable
 from jittape.data.dataset_iterator import Order, Orders, orders_of_thread
-from jittape.data.element_specs import batched, merged, unbatched
+from jittape.data.element_specs import batched, common_spec, unbatched
 from jittape.data.elements import pad_and_stack, stack, unstack
 from jittape.data.iteration import UNKNOWN_CARDINALITY
 from jittape.data.ordering import at_least_1
@@ -66,9 +66,7 @@ class Chosen(Combined):
                     return
                 yield from found
 
-        return cls(
-            items, UNKNOWN_CARDINALITY, spec=lambda: reduce(merged, [data.element_spec for data in given])
-        )
+        return cls(items, UNKNOWN_CARDINALITY, spec=lambda: common_spec(given))
 
     @classmethod
     def sample_from_datasets(
@@ -126,9 +124,7 @@ class Chosen(Combined):
                     left[number] = 0.0
                 yield from found
 
-        return cls(
-            items, UNKNOWN_CARDINALITY, spec=lambda: reduce(merged, [data.element_spec for data in given])
-        )
+        return cls(items, UNKNOWN_CARDINALITY, spec=lambda: common_spec(given))
 
     def unique(self, name: str | None = None) -> Self:
         """Return the elements without those that occurred before. An element must be one tensor.

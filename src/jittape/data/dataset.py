@@ -17,7 +17,7 @@ import numpy as np
 from jittape.core.user_calls import as_int
 from jittape.data.choosing import Chosen
 from jittape.data.combining import called, holds, require_callable
-from jittape.data.element_specs import batched, mapped, merged, spec_of, spec_of_signature, unbatched
+from jittape.data.element_specs import batched, common_spec, mapped, spec_of, spec_of_signature, unbatched
 from jittape.data.elements import as_element, element_like, rows_of, stack, unstack
 from jittape.data.iteration import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
 from jittape.data.ordering import at_least_1
@@ -275,7 +275,7 @@ class Dataset(Chosen):
         return Dataset(
             lambda: itertools.chain(self._elements(), dataset._elements()),
             (*negative, sum(counts))[0],
-            spec=lambda: merged(self.element_spec, dataset.element_spec),
+            spec=lambda: common_spec([self, dataset]),
         )
 
     # ---- batches -----------------------------------------------------------------------------------------------------

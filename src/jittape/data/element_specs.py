@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Iterable
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from jittape.recording.tensor import tensor_of
 __all__ = [
     "DatasetSpec",
     "batched",
+    "common_spec",
     "mapped",
     "merged",
     "padded",
@@ -135,6 +136,11 @@ def merged(first: Any, second: Any) -> Any:
     leaves, tree = flatten_element(first)
     others = tree.flatten_up_to(second)
     return tree.unflatten([_merged(a, b) for a, b in zip(leaves, others, strict=True)])
+
+
+def common_spec(datasets: Iterable[Any]) -> Any:
+    """Return specs that hold for the elements of all datasets."""
+    return reduce(merged, [data.element_spec for data in datasets])
 
 
 def _merged(first: Any, second: Any) -> Any:
