@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -300,10 +301,7 @@ def insert_node(parent: Node, key: tuple[Any, ...], node: Node) -> Node:
     arrays = len(node.inputs) - len(node.scalars)
     if arrays:
         node.nbytes += sum([aval.nbytes for _, aval, _ in node.inputs[:arrays]])
-    if open_extents:
-        with memo_keys():  # takes 1 µs
-            kept = parent.children.setdefault(key, node)
-    else:
+    with memo_keys() if open_extents else nullcontext():  # `memo_keys` takes 1 µs
         kept = parent.children.setdefault(key, node)
     if kept is node:
         trie.added(node)

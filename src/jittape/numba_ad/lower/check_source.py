@@ -108,11 +108,15 @@ class _Body:
         """Raise the error for a syntax node."""
         raise self.check.refusal(self.source, node, reason, way_out)
 
+    def _refuse_statement(self, statement: ast.stmt) -> None:
+        name = type(statement).__name__
+        self.refuse(statement, f"the statement {name} is not supported", WAYS_OUT.get(name, REWRITE))
+
     def _refuse_unknown_bytecode(self) -> None:
         """Refuse statements that Numba compiles nowhere, not even in code that is dead."""
         for node in ast.walk(self.source.tree):
             if isinstance(node, ast.Delete) and any(isinstance(one, ast.Name) for one in node.targets):
-                self.refuse(node, "the statement Delete is not supported", WAYS_OUT["Delete"])
+                self._refuse_statement(node)
             if isinstance(node, ast.Starred) and isinstance(node.ctx, ast.Store):
                 self.refuse(
                     node, "a variable with a star cannot be assigned", "Slice the tuple or the array."
@@ -134,7 +138,7 @@ class _Body:
     def _statement(self, statement: ast.stmt) -> None:
         name = type(statement).__name__
         if not isinstance(statement, JUMPS) and not hasattr(Loops, f"_{name}"):
-            self.refuse(statement, f"the statement {name} is not supported", WAYS_OUT.get(name, REWRITE))
+            self._refuse_statement(statement)
         if isinstance(statement, (ast.Raise, ast.Assert)):
             return
         for target in _targets(statement):

@@ -117,8 +117,9 @@ def plan_function(key: tuple[Any, ...]) -> tuple[Any, ...] | bool:
     if _is_new(key):
         return False
     _kept(key, False)  # until the function has run: machine code takes the call of one that creates tensors
-    plan = _run(key, [], 1, 0) or False if FUNCTION_CALLS[key[0]][1] == NUMBERS else _planned(key, [])
-    return _kept(key, plan)
+    if FUNCTION_CALLS[key[0]][1] == NUMBERS:
+        return _kept(key, _run(key, [], 1, 0, keeps_values=True) or False)
+    return _kept(key, _planned(key, []))
 
 
 def drop_plans() -> None:
@@ -174,8 +175,13 @@ _MOST_RESULTS = 3
 """Maximum number of results of a function that returns a tuple."""
 
 
-def _run(key: tuple[Any, ...], own: list[Any], count: int, numbers: int) -> tuple[Any, ...] | None:
-    """Return the plan, or None if the function does anything else than to return the `count` results of one call."""
+def _run(
+    key: tuple[Any, ...], own: list[Any], count: int, numbers: int, keeps_values: bool = False
+) -> tuple[Any, ...] | None:
+    """Return the plan, or None if the function does anything else than to return the `count` results of one call.
+
+    With `keeps_values`, the plan of a function that records no call has the values of its result.
+    """
     function, names, *parts = key
     operands = [*own]
     following = iter(parts)
@@ -191,7 +197,7 @@ def _run(key: tuple[Any, ...], own: list[Any], count: int, numbers: int) -> tupl
     finally:
         replace_recorder(before)
     if recorder.call is None:
-        return _values_of(result) if FUNCTION_CALLS.get(function, "  ")[1] == NUMBERS else None
+        return _values_of(result) if keeps_values else None
     body, arrays, static = recorder.call
     static = shared_parameters(static, types_of(static))
     order = _order(arrays, operands)
