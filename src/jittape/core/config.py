@@ -86,8 +86,8 @@ class Config:
         Number of runs of a path that are interpreted before it is compiled. The default is 1, so that a program that
         never repeats never waits for the compiler. With 0, paths are compiled at once and the results of a first and a
         second fit are equal bit for bit; the interpreter uses NumPy, which may round the last bits differently. Paths
-        with loops that run more than 20,000 ops are always compiled at once, and paths of at least 32,768 ops that
-        repeat the same few stretches or have their schedules on disk.
+        with loops that run more than 20,000 ops are always compiled at once, and so are paths of at least 65,536
+        ops that repeat the same few stretches, and of at least 32,768 whose schedules are on disk.
     full_tracebacks : bool
         Show the frames of jittape in the tracebacks of uncaught errors. By default they are hidden, so that the
         traceback ends on the user's line.
