@@ -163,7 +163,21 @@ def matrices(a, x):
     return total + np.sum(np.linalg.eigvals(tilted) ** 3)
 
 
-CASES = (functions, selections, written_through_flat, insertions, arrangements, orders, sums, matrices)
+@njit
+def given_outputs(a, x):
+    filled, rows = np.empty(5), np.zeros((2, 5))
+    np.add(a[0, 0], 2.0 * a[1, 1], filled)
+    np.exp(a[0, 1], filled[:2])
+    np.cos(filled[::2], rows[0, :3])
+    result = np.subtract(rows, x * filled, rows)
+    result[0, 1] *= a[2, 2]
+    np.sin(filled[1:], filled[1:])
+    return np.sum(rows**2) + np.sum(filled * x)
+
+
+CASES = (
+    functions, selections, written_through_flat, insertions, arrangements, orders, sums, matrices, given_outputs,
+)  # fmt: skip
 RNG = np.random.default_rng(11)
 A, X = RNG.uniform(0.3, 1.0, (3, 4)) * RNG.choice([-1, 1], (3, 4)), np.array([0.8, -0.7, 0.45, -0.31, 1.3])
 
@@ -187,6 +201,18 @@ def test_numba_compiles_the_gradients():
     np.testing.assert_allclose(value, some_of_each(A, X), rtol=1e-12)
     for one, other in zip(gradients, interpreted(gradient, A, X)[1], strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-10)
+
+
+@njit
+def overlapping_outputs(a, x):
+    np.add(x[1:], x[:-1], x[1:])
+    np.multiply(x[::-1], a[0, 0], x)
+    np.sin(x[:-1], x[1:])
+    return np.sum(x * x * a[1, 1])
+
+
+def test_outputs_that_overlap_with_operands_are_those_of_numba():
+    check_both_modes(overlapping_outputs, (A, X), 11, primal=overlapping_outputs)
 
 
 @njit

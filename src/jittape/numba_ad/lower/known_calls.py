@@ -164,18 +164,21 @@ def _scalar_function(builder: Builder, function: Any, arguments: list[Any], keyw
     if function in (builtins.max, builtins.min) and len(arguments) > 2:
         first, *rest = arguments
         return _scalar_function(builder, function, [first, _scalar_function(builder, function, rest, {})], {})
-    if len(arguments) == 3 and isinstance(function, np.ufunc):
+    if len(arguments) == wanted + 1 and isinstance(function, np.ufunc):
         keywords = {"out": arguments.pop()}
     if len(arguments) != wanted:
         raise builder.refusal(f"{_name(function)} is only supported with {wanted} arguments", WAY_OUT)
     if any(not isinstance(x, (Value, Constant, Array, Lazy)) for x in arguments):
         raise builder.refusal(f"{_name(function)} needs numbers or arrays", WAY_OUT)
+    if keywords:
+        out = keywords["out"]
+        if not isinstance(out, Array):
+            raise builder.refusal(f"{_name(function)} can only write into an array", WAY_OUT)
+        # Numba does not copy operands that overlap with the result, as NumPy does.
+        assign(builder, out, elementwise(builder, rule, arguments), buffered=False)
+        return out
     if any(isinstance(x, (Array, Lazy)) for x in arguments):
-        lazy = elementwise(builder, rule, arguments)
-        if keywords:
-            assign(builder, keywords["out"], lazy)
-            return keywords["out"]
-        return lazy
+        return elementwise(builder, rule, arguments)
     return builder.op(rule, arguments, _name(function))
 
 
