@@ -52,6 +52,34 @@ def new_in_each_branch(a, b, c):
 
 
 @njit
+def conditional_expressions(a, b, c):
+    x = a * 2.0 if c > 1 else b[::-1]
+    total = np.sum(x * a) + np.dot(a if c > 2 else x, b)
+    low, high = (a[0], a[1:]) if a[0] < b[0] else (b[1], b[:-1] * a[2])
+    new = a + 1.0 if c > 0 else np.zeros(4) * total
+    new[0] *= total
+    for i in range(c):
+        row = a if i % 2 == 0 else (new if i > 1 else new * x)
+        total += row[i % 4] * high[0] * low
+        new[i % 4] *= np.tanh(total)
+    return total + np.sum(new) + np.sum((a if total > 1.0 else new) ** 2)
+
+
+@njit
+def views_of_two(a, b, c):
+    if c > 1:
+        x, y = a[1:], b[::-1][:2]
+    else:
+        x, y = b[:-1], a[c % 3 :][:2] * 2.0
+    total, m = np.sum(x * x) * y[0] * y[1], np.outer(a, b)
+    for i in range(5):
+        row = m[i, 1:3] if i < 4 else b[2:]
+        column = m.T[1:3, c % 4] if i > 2 else m[1, :2]
+        total += row[0] * column[1] + total * row[1] * column[0]
+    return total
+
+
+@njit
 def early_return(a, b, c):
     if c > 2:
         return np.sum(a * b)
@@ -158,6 +186,8 @@ PROGRAMS = [
     one_of_two,
     both_sides,
     new_in_each_branch,
+    conditional_expressions,
+    views_of_two,
     early_return,
     defined_in_one_branch,
     result_of_a_callee,
@@ -294,3 +324,25 @@ def test_another_shape_is_an_error_of_the_call():
     np.testing.assert_allclose(gradient(np.ones(3), 1)[0], 8.0)
     with pytest.raises(ValueError, match="the array x has another shape on another path"):
         gradient(np.ones(3), 0)
+
+
+@njit
+def writes_what_it_chose(a, c):
+    b = a if c > 1 else a[::-1]
+    b[0] = 2.0
+    return np.sum(a * b)
+
+
+@njit
+def may_choose_none(a, c):
+    b = a if c > 1 else None
+    return 0.0 if b is None else np.sum(b)
+
+
+@pytest.mark.parametrize(
+    ("f", "part"),
+    [(writes_what_it_chose, ".copy()"), (may_choose_none, "different kinds. Use an if statement")],
+)
+def test_refused_conditional_expressions(f, part):
+    with pytest.raises(jt.NoGradientError, match=re.escape(part)):
+        jt.njit_grad(f)(np.ones(3), 1)

@@ -175,7 +175,8 @@ class CarriedArrays:
         return self._builder.refusal(
             f"`{name}` may be undefined or refer to another array in the next iteration",
             "Bind it to a new array in each iteration, as in `u = u + v`, and write to no other name of the array; "
-            "or write into the array, as in `u[:] = v`.",
+            "or write into the array, as in `u[:] = v`. To swap it with an argument, copy that before the loop, as in "
+            "`u = u.copy()`.",
         )
 
 

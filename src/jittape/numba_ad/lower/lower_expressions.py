@@ -305,18 +305,8 @@ class Expressions:
         )
 
     def choose(self, node: ast.AST, condition: Any, then: Any, orelse: Any) -> Any:
-        """Return the number that one of two sides computes."""
-        if isinstance(condition, Constant):
-            return then() if condition.value else orelse()
-        builder = self.builder
-        blocks = builder.new_block(), builder.new_block()
-        values = [builder.inside(block, side) for block, side in zip(blocks, (then, orelse), strict=True)]
-        if not all(is_scalar(value) for value in values):
-            raise self.refusal(node, "both sides must be numbers", "Use an if statement.")
-        result = builder.if_phi(builder.branch(condition, *blocks), "choice", *values)
-        if result is None:
-            raise self.refusal(node, "the two sides have different types")
-        return result
+        """Return the value that one of two sides computes."""
+        raise NotImplementedError
 
     def _Subscript(self, node: ast.Subscript) -> Any:
         base = self.evaluated(node.value)

@@ -21,6 +21,7 @@ from jittape.numba_ad.lower.numba_types import is_float
 from jittape.numba_ad.lower.whole_arrays import assign, evaluated
 from jittape.numba_ad.structured_ir import (
     Array,
+    Block,
     Constant,
 )
 from jittape.numba_ad.tape_support import reserve
@@ -28,6 +29,9 @@ from jittape.numba_ad.tape_support import reserve
 __all__ = ["REBOUND", "Statements", "no_value"]
 
 JUMPS = (ast.Return, ast.Break, ast.Continue)
+
+CHOICE = "%choice"
+"""Name of the value of ``x if c else y`` while its two sides are joined; user's names do not begin like this."""
 
 REBOUND = "Write into the array, as in `u[:] = v`, or use another name."
 
@@ -222,11 +226,42 @@ class Statements(Expressions):
             self.frame.variables = dict(before)
             builder.inside(block, partial(self.run, body))
             after.append(self.frame.variables)
-        self.frame.variables = {}
         builder.where = where
+        ends = [_ends_in_raise(body) for body in (statement.body, statement.orelse)]
+        self._join(condition, blocks, after, ends)
+
+    def choose(self, node: ast.AST, condition: Any, then: Any, orelse: Any) -> Any:
+        """Return the value that one of two sides computes."""
+        if isinstance(condition, Constant):
+            return then() if condition.value else orelse()
+        builder = self.builder
+        blocks = builder.new_block(), builder.new_block()
+        values = [builder.inside(block, side) for block, side in zip(blocks, (then, orelse), strict=True)]
+        if all(is_scalar(value) for value in values):
+            result = builder.if_phi(builder.branch(condition, *blocks), "choice", *values)
+            if result is None:
+                raise self.refusal(node, "the two sides have different types")
+            return result
+        after = []
+        for block, value in zip(blocks, values, strict=True):
+            found = builder.inside(block, partial(evaluated, builder, value, "choice"))
+            after.append({**self.frame.variables, CHOICE: found})
+        self._join(condition, blocks, after, [False, False])
+        chosen = self.frame.variables.pop(CHOICE)
+        if isinstance(chosen, Unusable):
+            raise self.refusal(
+                node, "the two sides are arrays or tuples of different kinds", "Use an if statement."
+            )
+        return chosen
+
+    def _join(
+        self, condition: Any, blocks: tuple[Block, Block], after: list[dict[str, Any]], ends: list[bool]
+    ) -> None:
+        """Append a branch; variables have the values `after` the side that runs, unless that side `ends` the run."""
+        builder = self.builder
+        self.frame.variables = {}
         tuples = TupleItems.common(*after)
         after = [tuples.split(one) for one in after]
-        ends = [_ends_in_raise(body) for body in (statement.body, statement.orelse)]
         sides = [(block, one) for block, one, end in zip(blocks, after, ends, strict=True) if not end]
         merged = merged_arrays(self, sides, no_value)
         branch = builder.branch(condition, *blocks)

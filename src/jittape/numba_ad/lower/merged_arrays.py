@@ -5,6 +5,7 @@ In Python, the name then refers to one of two arrays. Its memory may be written 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -17,7 +18,7 @@ from jittape.numba_ad.structured_ir import Array, Block, Constant, Dim, Op, Root
 
 __all__ = ["is_inside", "merged_arrays"]
 
-_PURE = (*[BINARY[name] for name in ("Add", "Sub", "Mult")], FUNCTIONS[min])
+_PURE = (*[BINARY[name] for name in ("Add", "Sub", "Mult")], FUNCTIONS[min], FUNCTIONS[max])
 """Rules of operations on sizes that may run before the branch."""
 
 
@@ -78,7 +79,8 @@ def _memory(builder: Builder, name: str, pairs: list[tuple[Block, Array]], sizes
 def _copy(builder: Builder, name: str, memory: Array, array: Array, sizes: list[Any]) -> None:
     where = builder.where
     message = (
-        f"{where.file}:{where.line}: the array {name} has another shape on another path (gradients need one)"
+        f"{where.file}:{where.line}: the array {name.strip('%')} has another shape on another path (gradients need "
+        "one)"
     )
     for axis, size in enumerate(sizes):
         own = builder.dim(array, axis)
@@ -94,10 +96,9 @@ def _sizes(builder: Builder, pairs: list[tuple[Block, Array]]) -> list[Any] | No
     for block, array in pairs:
         found: list[Any] = []
         for axis in range(array.type.ndim):
-            if not is_inside(array.block, block):
-                found.append(builder.dim(array, axis))
-            else:
-                found.append(_before(builder, block, array.dims[axis] if array.dims else None))
+            size = array.dims[axis] if array.dims and is_inside(array.block, block) else None
+            known = None if size is None else _before(builder, block, size)
+            found.append(_size_before(builder, block, array, axis) if known is None else known)
         if None not in found:
             return found
     return None
@@ -109,19 +110,55 @@ def _before(builder: Builder, block: Block, size: Any) -> Any:
         return size
     statement = getattr(size, "statement", None)
     if isinstance(statement, Dim):
-        array, axis = statement.array, statement.axis
-        while (
-            is_inside(array.block, block)
-            and isinstance(array.statement, View)
-            and array.statement.template == ".T"
-        ):
-            array, axis = array.statement.base, array.type.ndim - 1 - axis
-        if not is_inside(array.block, block):
-            return builder.dim(array, axis)
-    if isinstance(statement, Op) and statement.rule in _PURE:
+        return _size_before(builder, block, statement.array, statement.axis)
+    if isinstance(statement, Op) and (statement.rule in _PURE or _is_division(statement)):
         operands = [_before(builder, block, x) for x in statement.operands]
         return None if None in operands else builder.op(statement.rule, operands)
     return None
+
+
+def _is_division(statement: Op) -> bool:
+    """Return whether a statement divides ints by a number that is not zero."""
+    if statement.rule not in (BINARY["FloorDiv"], BINARY["Mod"]):
+        return False
+    divisor = statement.operands[1]
+    return isinstance(divisor, Constant) and divisor.value != 0
+
+
+def _size_before(builder: Builder, block: Block, array: Array, axis: int) -> Any:
+    """Return the size of an array along an axis, computed before the branch; None if that is impossible."""
+    found = _with_size(builder, block, array, axis)
+    return None if found is None else builder.dim(*found)
+
+
+def _with_size(builder: Builder, block: Block, array: Array, axis: int) -> tuple[Array, int] | None:
+    """Return an array from before the branch, and its axis that has the size of an axis of `array`."""
+    if not is_inside(array.block, block):
+        return array, axis
+    view = array.statement
+    if not isinstance(view, View):
+        return None
+    if view.template == ".T":
+        return _with_size(builder, block, view.base, array.type.ndim - 1 - axis)
+    if not view.template.startswith("[") or "None" in view.template:
+        return None
+    # Without the ints among the indices, which may be out of bounds if this side does not run.
+    parts = [*enumerate(view.template[1:-1].split(", "))]
+    slices = [(own, part) for own, part in parts if ":" in part]
+    slices += [(own, ":") for own in range(len(parts), view.base.type.ndim)]
+    own, bounds = slices[axis]
+    found = _with_size(builder, block, view.base, own)
+    if found is None or not bounds.strip(":"):
+        return found
+    used = [int(number) for number in re.findall(r"\d+", bounds)]
+    operands = [_before(builder, block, view.operands[k]) for k in used]
+    if None in operands:
+        return None
+    base, axis = found
+    names = {k: f"{{{place}}}" for place, k in enumerate(used)}
+    bounds = bounds.format(*[names.get(k) for k in range(len(view.operands))])
+    kind = base.type.copy(layout="A")
+    return builder.view(base, f"[{':, ' * axis}{bounds}]", operands, kind, [None] * kind.ndim), axis
 
 
 def is_inside(block: Block | None, outer: Block) -> bool:
