@@ -14,6 +14,7 @@ from jittape.numpy.in_place_functions import IN_PLACE
 from jittape.numpy.index_objects import INDEX_OBJECTS
 from jittape.numpy.scalar_types import SCALAR_TYPES
 from jittape.numpy.standard_functions import STANDARD
+from jittape.numpy.vectorized_functions import Vectorize
 from jittape.recording.operators import Operators
 from jittape.recording.tensor import Tensor
 
@@ -130,5 +131,6 @@ OWN: dict[str, Any] = {
     "promote_types": promote_types,
     "result_type": result_type,
     "True_": True,
+    "vectorize": Vectorize,
 }
 """Names of ``jittape.numpy`` that do not come from the tables of NumPy's functions."""
