@@ -207,6 +207,15 @@ def test_writes_through_functions_are_never_lost(statement, namespace, mode):
         assert z.numpy().tolist() == np.arange(12.0).reshape(3, 4).tolist()
 
 
+@pytest.mark.parametrize("part", ["real", "imag", "T.real", "real[:1]"])
+def test_writes_to_parts_of_complex_numbers_are_never_lost(part, mode):
+    code = compile(f"np.add(1.0, 1.0, out=z.{part})", "<statement>", "exec")
+    for made in (lambda a: jt.constant(a), lambda a: jt.constant(a) * 1.0):
+        z = made(np.array([[1 + 2j, 3 - 1j]]))
+        with pytest.raises(TypeError, match=r"z\[0\] = result"):
+            exec(code, {"np": np, "z": z})
+
+
 @pytest.mark.parametrize("namespace", [np, jnp], ids=["numpy", "jittape.numpy"])
 def test_writes_through_functions_reach_tensors_with_a_name(namespace, mode):
     class Holder:
@@ -244,6 +253,11 @@ def test_writes_through_functions_reach_tensors_with_a_name(namespace, mode):
             namespace.add(x, 1.0, out=jnp.zeros_like(x)),
             namespace.add(x, 1.0, out=x.copy()),
             namespace.add(x, 1.0, out=np.copy(x)),
+            namespace.add(x, 1.0, out=x * 0),
+            namespace.add(x, 1.0, out=(namespace.ones_like(x) * np.nan,)),
+            namespace.sum(namespace.stack([x, x * 0 + 1.0]), axis=0, out=-x),
+            namespace.add(x, 1.0, out=namespace.where(x > 1.0, x, 0.0)),
+            (x * 0 + 1.0).cumsum(out=namespace.sqrt(x)) + [1.0, 1.0],
         ):
             assert result.tolist() == [2.0, 3.0]
     with pytest.raises(TypeError, match=r"z\[0\] = result"):

@@ -14,8 +14,11 @@ import numpy as np
 from jittape.core.buffers import Buffer
 from jittape.core.config import config
 from jittape.core.dtypes import as_dtype
+from jittape.core.forms import Map
 from jittape.core.primitive import INTERRUPTED, active, recording_with
 from jittape.core.traced_scalar import TracedScalar
+from jittape.primitives.broadcast import real_op
+from jittape.primitives.elementwise.complex_numbers import imag_op
 from jittape.primitives.identity import identity_op
 from jittape.recording.flushing import Flushing
 from jittape.recording.tape_exits import Exits
@@ -163,7 +166,7 @@ class Slots(Flushing):
         return variable, ((slot,) if known is None else (*known[1], slot))
 
     def makes_new(self, slot: int) -> bool:
-        """Return whether NumPy gives the result `slot` memory of its own, as to ``np.empty(3)`` and ``x.copy()``."""
+        """Return whether NumPy gives the result `slot` memory of its own: ``np.empty(3)``, ``x.copy()``, ``x * 0``."""
         node = self.node
         while (parent := node.parent) is not None and parent.n_slots > slot:
             node = parent
@@ -171,7 +174,11 @@ class Slots(Flushing):
             n is node and key[0] in _copies() for key, n in parent.children.items()
         ):
             return True
-        made = {op.out for op in node.ops}
+        made = {op.out: op.primitive for op in node.ops}
+        primitive = made.get(slot)
+        if primitive is not None and isinstance(primitive.lowering, Map):
+            if not primitive.is_identity and primitive is not real_op and primitive is not imag_op:
+                return True
         return all(arg in made or not aval_of(node, arg).shape for op in node.ops for arg in op.args)
 
     def tensor_of_array(self, array: np.ndarray[Any, Any]) -> Any:
