@@ -291,3 +291,14 @@ def test_no_numbers_have_no_values(name):
     got, expected = getattr(special, name)(*operands), getattr(scipy.special, name)(*operands)
     for value, reference in zip(jt.nest.flatten(got), jt.nest.flatten(expected), strict=True):
         assert (value.numpy().shape, value.numpy().dtype) == (reference.shape, reference.dtype)
+
+
+def test_the_zeta_function_of_scipy_records(mode):
+    x, q = np.array([2.0, 3.5, 6.0]), np.array([1.0, 0.5, 2.0])
+    for own, given in ((special, x), (scipy.special, jt.constant(x))):
+        np.testing.assert_allclose(own.zeta(given), scipy.special.zeta(x), rtol=1e-13)
+        np.testing.assert_allclose(own.zeta(given, q), scipy.special.zeta(x, q), rtol=1e-13)
+        np.testing.assert_allclose(own.zeta(given, jt.constant(q)), scipy.special.zeta(x, q), rtol=1e-13)
+    jt.check_gradient(lambda q: scipy.special.zeta(x, q), jt.constant(q))
+    found = jt.grad(lambda q: jt.reduce_sum(scipy.special.zeta(x, q)))(jt.constant(q))
+    np.testing.assert_allclose(found, -x * scipy.special.zeta(x + 1, q), rtol=1e-12)

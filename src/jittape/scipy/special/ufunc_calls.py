@@ -12,9 +12,11 @@ from jittape.core.dtypes import complex64, complex128
 from jittape.core.primitive import apply
 from jittape.errors import DTypeError
 from jittape.primitives.elementwise.complex_numbers import cast
+from jittape.primitives.elementwise.special import zeta
 from jittape.scipy.scipy_operands import as_operand, complex_operands, real_operands
 from jittape.scipy.special.bessel_steps import spherical_slope
 from jittape.scipy.special.complex_steps import COMPLEX_STEPS, NOT_REAL, REAL_ARGUMENTS, complex_body
+from jittape.scipy.special.riemann_zeta import riemann_zeta
 from jittape.scipy.special.ufunc_bodies import BODIES
 
 __all__ = ["call_ufunc", "recorded_name"]
@@ -22,6 +24,8 @@ __all__ = ["call_ufunc", "recorded_name"]
 
 PRIVATE = {
     "_lambertw": "lambertw",
+    "_riemann_zeta": "zeta",
+    "_zeta": "zeta",
     **{f"_spherical_{kind}n{end}": f"spherical_{kind}n{end}" for kind in "ijky" for end in ("", "_d")},
 }
 """SciPy's private ufuncs, which its functions of the same names call."""
@@ -33,6 +37,8 @@ def _body(*operands_and_name: Any) -> Any:
     *operands, name = operands_and_name
     if name.endswith("n_d"):
         return spherical_derivative(name[:-2], *operands)
+    if name == "zeta":
+        return riemann_zeta(*operands) if len(operands) == 1 else zeta(*real_operands(name, tuple(operands)))
     values = complex_operands(name, tuple(operands)) if name in COMPLEX_STEPS else None
     if values is not None and name in DOUBLE:
         values = tuple([cast(x, complex128) for x in values])
