@@ -119,7 +119,9 @@ class Vectorize:
         """Return the dtype of a result; raise for one that is no number."""
         if not isinstance(value, (Operators, np.ndarray)) and np.asarray(value).dtype.kind not in "biufc":
             name = getattr(self.pyfunc, "__name__", "pyfunc")
-            raise TypeError(f"[vectorize] {name} must return numbers, got {shown(value)}; use numpy.vectorize")
+            raise TypeError(
+                f"[vectorize] {name} must return numbers, got {shown(value)}; use numpy.vectorize"
+            )
         return as_dtype(dtype_found(value))
 
     def _by_signature(self, function: Callable[..., Any], args: Sequence[Any]) -> Any:
@@ -133,7 +135,8 @@ class Vectorize:
         loops = [t.shape[: len(t.shape) - len(core)] for t, core in zip(tensors, inputs, strict=True)]
         shape = np.broadcast_shapes(*map(tuple, loops))
         spread = [
-            broadcast_to(t, (*shape, *[sizes[d] for d in core])) for t, core in zip(tensors, inputs, strict=True)
+            broadcast_to(t, (*shape, *[sizes[d] for d in core]))
+            for t, core in zip(tensors, inputs, strict=True)
         ]
         found = [function(*[t[index] for t in spread]) for index in np.ndindex(*shape)]
         columns = _columns(found, len(outputs), len(outputs) > 1)
@@ -157,7 +160,9 @@ class Vectorize:
 def _dtype_of_result(otype: Any) -> np.dtype[Any]:
     dtype = np.dtype(otype)
     if dtype.kind not in "biufc":
-        raise TypeError(f"[vectorize] otypes must be dtypes of numbers, got {shown(otype)}; use numpy.vectorize")
+        raise TypeError(
+            f"[vectorize] otypes must be dtypes of numbers, got {shown(otype)}; use numpy.vectorize"
+        )
     return as_dtype(dtype)
 
 
@@ -215,7 +220,9 @@ def _joined(
     if core is None and dtype.kind != "c" and any(dtype_found(value).kind == "c" for value in column):
         raise TypeError(f"a complex result cannot be stored as {dtype.name}; give otypes")
     if not holds_tensors(column):
-        return as_tensor(np.array([np.broadcast_to(value, core or ()) for value in column], dtype).reshape(whole))
+        return as_tensor(
+            np.array([np.broadcast_to(value, core or ()) for value in column], dtype).reshape(whole)
+        )
     parts = [broadcast_to(cast(as_tensor(value), dtype), core or ()) for value in column]
     return reshape(stack(parts), whole)
 
