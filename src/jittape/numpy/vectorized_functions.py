@@ -191,7 +191,7 @@ def _elements(operand: Any, shape: tuple[int, ...]) -> Iterator[Any]:
 
 
 def _scalar(operand: Any) -> Any:
-    """Return the first element in its own dtype: NumPy's function calls `pyfunc` with it to learn the result's dtype."""
+    """Return the first element in its own dtype: the dtype of its result is that of all results, as in NumPy."""
     return reshape(operand, (-1,))[0] if isinstance(operand, Tensor) else operand.flat[0]
 
 

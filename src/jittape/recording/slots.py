@@ -176,9 +176,9 @@ class Slots(Flushing):
             return True
         made = {op.out: op.primitive for op in node.ops}
         primitive = made.get(slot)
-        if primitive is not None and isinstance(primitive.lowering, Map):
-            if not primitive.is_identity and primitive is not real_op and primitive is not imag_op:
-                return True
+        is_map = primitive is not None and isinstance(primitive.lowering, Map) and not primitive.is_identity
+        if is_map and primitive not in (real_op, imag_op):
+            return True
         return all(arg in made or not aval_of(node, arg).shape for op in node.ops for arg in op.args)
 
     def tensor_of_array(self, array: np.ndarray[Any, Any]) -> Any:
