@@ -29,7 +29,7 @@ from jittape.typing import Tensor, TensorLike
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
-__all__ = ["angle", "cast", "complex", "conj", "imag", "real", "squared_magnitude"]
+__all__ = ["angle", "cast", "complex", "conj", "imag", "imag_op", "real", "squared_magnitude"]
 
 
 # ---- casts -----------------------------------------------------------------------------------------------------------
