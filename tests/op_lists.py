@@ -12,7 +12,8 @@ from jittape.core.interpret import interpret
 from jittape.core.primitive import recording_with
 from jittape.core.program import Aval, Program, check
 from jittape.primitives.broadcast import broadcast
-from jittape.transform.differentiate import Path, Reverse, Seen, TapeView, seen
+from jittape.transform.differentiate import Reverse, Seen, TapeView, seen
+from jittape.transform.op_paths import Path
 
 FLOAT = np.dtype("float64")
 

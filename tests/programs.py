@@ -15,7 +15,8 @@ from jittape.core.program import Aval, Program, check
 from jittape.core.simplify import simplify
 from jittape.primitives.broadcast import broadcast
 from jittape.runtime.executable import CompiledExecutable
-from jittape.transform.differentiate import Path, Reverse, TapeView, seen
+from jittape.transform.differentiate import Reverse, TapeView, seen
+from jittape.transform.op_paths import Path
 
 Array = np.ndarray[Any, Any]
 

@@ -14,7 +14,8 @@ from jittape.core.builder import Builder
 from jittape.core.interpret import interpret
 from jittape.core.program import Program, check
 from jittape.core.simplify import simplify
-from jittape.transform.differentiate import Path, Reverse, TapeView, seen
+from jittape.transform.differentiate import Reverse, TapeView, seen
+from jittape.transform.op_paths import Path
 from programs import compiled, gradient_program, or_zeros, program_of
 from test_primitives import DIFFERENTIABLE, cast, difference, rng, run, sources
 

@@ -31,7 +31,8 @@ from jittape.recording import trie_insertion
 from jittape.recording.trace import current_trace
 from jittape.recording.trie import path_to, trie
 from jittape.transform import templates
-from jittape.transform.differentiate import Path, Reverse
+from jittape.transform.differentiate import Reverse
+from jittape.transform.op_paths import Path
 from jittape.transform.templates import Memory, Template, is_pure, types_of
 from primitive_table import Row
 from recipes import Recipe

@@ -36,7 +36,8 @@ from jittape.primitives.linalg.matmul import matmul_op
 from jittape.primitives.reduce.reductions import max_op, prod_op
 from jittape.primitives.shape.creation import eye
 from jittape.primitives.shape.views import Region, pad_op, slice_op, transpose_op
-from jittape.transform.differentiate import Path, Reverse, TapeView, seen
+from jittape.transform.differentiate import Reverse, TapeView, seen
+from jittape.transform.op_paths import Path
 from random_programs import SHAPES, Generator
 
 INT64 = np.dtype(np.int64)

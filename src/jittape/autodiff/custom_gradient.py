@@ -27,7 +27,7 @@ from jittape.recording.trace import CLEARED, Trace, current_trace
 from jittape.recording.trie import Node, path_to
 from jittape.recording.variable import Variable
 from jittape.transform.batching import ops_between
-from jittape.transform.differentiate import Path
+from jittape.transform.op_paths import Path
 
 __all__ = ["custom_gradient", "tensors_read", "with_traced_rules"]
 
@@ -241,13 +241,18 @@ def tensors_read(before: Node) -> list[Any]:
     trace = current_trace()
     used, made = _used_since(trace, before)
     slots = used - made - {slot for _, own in trace.variables.values() for slot in own}
-    held = [t for weak in trace.materialized if (t := weak()) is not None]
-    tensors: list[Any] = [*[t for _, t, _ in trace.imported.values()], *held, *trace.pending]
-    at: dict[int | None, Any] = {}
-    for t in tensors:  # the first handle to a value is the user's
-        if isinstance(t, Tensor):
-            at.setdefault(t._slot if t._trace is trace else trace.slot_of(t), t)
-    found: list[Any] = [t for slot, t in at.items() if slot in slots]
+    # An unrolled loop asks in each iteration, and most handles are copies of few values or have other slots.
+    at: dict[int, Any] = {}  # the first handle to a value is the user's
+    for slot, t, _ in trace.imported.values():
+        if (own := t._slot if t._trace is trace else slot) in slots and isinstance(t, Tensor):
+            at.setdefault(own, t)
+    rest = slots.difference(at)
+    others = [t for weak in trace.materialized if (t := weak()) is not None and t._slot in rest]
+    others += [t for t in trace.pending if t._slot in rest]
+    for t in others:
+        if t._trace is trace:
+            at.setdefault(t._slot, t)
+    found: list[Any] = list(at.values())
     found += _variables_read(trace, before, ())
     return [one for one in found if is_differentiable(one.aval.dtype)]
 

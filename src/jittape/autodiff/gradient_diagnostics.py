@@ -15,7 +15,8 @@ from jittape.recording.tape_exits import Exits, described
 from jittape.recording.trie import Node, path_to
 from jittape.recording.user_line import user_line
 from jittape.recording.variable import Variable
-from jittape.transform.differentiate import Path, Seen, TapeView, carries, seen
+from jittape.transform.differentiate import Seen, TapeView, carries, seen
+from jittape.transform.op_paths import Path
 from jittape.transform.opaque import opaque_op_between
 from jittape.value_classes import NamedTuple
 

@@ -20,11 +20,12 @@ from jittape.primitives.broadcast import broadcast
 from jittape.recording.general.path_replay import ReplayedPath, derivers
 from jittape.recording.tensor import Tensor, tensor_of
 from jittape.recording.trace import Trace
-from jittape.recording.trie import Node, aval_of, path_to
+from jittape.recording.trie import Node, aval_of, growing_path
 from jittape.recording.trie_insertion import insert_ops
 from jittape.recording.user_line import user_line
 from jittape.runtime.gc_pause import gc_paused
-from jittape.transform.differentiate import Callback, Path, Reverse, TapeView, seen
+from jittape.transform.differentiate import Callback, Reverse, TapeView, seen
+from jittape.transform.op_paths import Path
 from jittape.transform.opaque import OpaqueRules, unknown_among
 
 __all__ = ["ORDINARY", "Slots", "gradient_key", "record_gradient"]
@@ -65,7 +66,7 @@ def record_gradient(
         node = trace.node.children.get(key)
         if node is None:
             with gc_paused():
-                node = _derive(trace, key, path_to(trace.node), opaque_rules)
+                node = _derive(trace, key, growing_path(trace.node), opaque_rules)
         trace.node = node
     while node.callback is not None:
         node = _after_callback(trace, node)
@@ -74,7 +75,7 @@ def record_gradient(
 
 def _replayed(path: ReplayedPath, key: tuple[Any, ...]) -> Node:
     """Insert a gradient again, for arrays of any length."""
-    return _derive(path, key, path_to(path.node), key[5] if len(key) > 5 else ORDINARY)
+    return _derive(path, key, growing_path(path.node), key[5] if len(key) > 5 else ORDINARY)
 
 
 derivers["gradient"] = _replayed

@@ -18,7 +18,8 @@ from jittape.recording.slots import Variables
 from jittape.recording.trace import Trace
 from jittape.recording.trie import UNPLACED, Node, path_to
 from jittape.recording.trie_insertion import insert_node
-from jittape.transform.differentiate import Path, TapeView
+from jittape.transform.differentiate import TapeView
+from jittape.transform.op_paths import Path
 from jittape.value_classes import NamedTuple
 
 __all__ = ["Spliced", "splice"]

@@ -21,7 +21,8 @@ from jittape.core.tuning import tuning
 from jittape.errors import NoGradientError
 from jittape.primitives.broadcast import broadcast
 from jittape.primitives.elementwise.arithmetic import add_op
-from jittape.transform.differentiate import Path, Reverse, Seen, TapeView, seen
+from jittape.transform.differentiate import Reverse, Seen, TapeView, seen
+from jittape.transform.op_paths import Path
 
 __all__ = [
     "Pullback",

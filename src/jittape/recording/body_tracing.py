@@ -25,11 +25,11 @@ from jittape.recording.general.path_families import note_path
 from jittape.recording.symbolic_trace import SymbolicTrace, reserved
 from jittape.recording.tensor import FailedBuffer, Tensor
 from jittape.recording.trace import Trace
-from jittape.recording.trie import Node, cut_program, path_to
+from jittape.recording.trie import Node, path_to
 from jittape.recording.trie_insertion import insert_call, marker_for
 from jittape.recording.user_line import call_of_user, user_line
 from jittape.recording.variable import Variable
-from jittape.transform.differentiate import Path
+from jittape.transform.op_paths import Path, cut_program
 
 __all__ = ["BodyTrace", "Recorded", "Row"]
 

@@ -19,10 +19,11 @@ from jittape.native import switch
 from jittape.recording.general.path_families import note_path
 from jittape.recording.new_programs import warn_of_new_program
 from jittape.recording.tensor import FailedBuffer, Tensor
-from jittape.recording.trie import Key, Node, cut_program, parts_of, path_to, trie
+from jittape.recording.trie import Node, growing_path, trie
 from jittape.recording.variable import Variable
 from jittape.runtime.counters import counters
 from jittape.runtime.path_executable import PathExecutable
+from jittape.transform.op_paths import Key, cut_program, parts_of
 
 __all__ = ["LOOP", "Assignment", "Flushing", "live_among"]
 
@@ -92,7 +93,7 @@ class Flushing:
         """Return the initial value of a new Variable; in a tape, as in the first call of a layer, without a flush."""
         if initial._trace is not self or initial._buffer is not None or not self.intervals:
             return initial._computed()
-        path = path_to(self.node)
+        path = growing_path(self.node)
         program = cut_program(path, (initial._slot,), ())
         if len(program.ops) > _OPS_APART:
             return initial._computed()
@@ -264,7 +265,7 @@ class Flushing:
         return variants.setdefault(key, executable)
 
     def _build_executable(self, key: Key) -> PathExecutable:
-        return PathExecutable(*parts_of(path_to(self.node), key, self.inputs))
+        return PathExecutable(*parts_of(growing_path(self.node), key, self.inputs))
 
     def _commit(self, alive: list[Tensor], buffers: list[Buffer], goes_on: bool) -> None:
         self._distribute(alive, buffers)
@@ -298,7 +299,7 @@ class Flushing:
         The next flush must not start a possibly endless loop again. Therefore Variables keep their last assignments
         before the first loop, and tensors that depend on a loop raise an error.
         """
-        program = cut_program(path_to(self.node), needed, tuple([t._slot for t in available]))
+        program = cut_program(growing_path(self.node), needed, tuple([t._slot for t in available]))
         loops = [op.out for op in program.ops if isinstance(op.primitive.lowering, Control)]
         if not loops:
             return

@@ -29,10 +29,11 @@ from jittape.recording.static_info import tracings
 from jittape.recording.symbolic_trace import Draw, ShapeChanges, SymbolicTrace, line_of, repeatable
 from jittape.recording.tensor import Tensor, tensor_of
 from jittape.recording.trace import current_trace
-from jittape.recording.trie import cut_program, path_to, trie
+from jittape.recording.trie import path_to, trie
 from jittape.recording.trie_insertion import insert_call, marker_for
 from jittape.recording.user_line import call_of_user, user_line
 from jittape.recording.variable import Variable, placeholder_for
+from jittape.transform.op_paths import cut_program
 from jittape.value_classes import value_class
 
 __all__ = [

@@ -8,32 +8,30 @@ once; from then on, recording the call is one dictionary look-up.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jittape.core.buffers import Buffer
 from jittape.core.config import config
-from jittape.core.program import Aval, Op, Program, SourceLine, dead_code_removed
+from jittape.core.program import Aval, Op, SourceLine
 from jittape.core.user_calls import frame_of_user
 from jittape.runtime.gc_tracking import track, track_tree, untrack
-from jittape.transform.differentiate import Callback, Path, Reverse
+from jittape.transform.differentiate import Callback, Reverse
+from jittape.transform.op_paths import Key, Path
 
 if TYPE_CHECKING:
     from jittape.runtime.path_executable import PathExecutable
 
 __all__ = [
     "UNPLACED",
-    "Key",
     "Node",
     "ScalarInput",
     "Trie",
     "aval_of",
     "code_of_jittape",
-    "cut_program",
-    "parts_of",
+    "growing_path",
     "path_to",
     "trie",
 ]
@@ -41,10 +39,9 @@ __all__ = [
 ScalarInput = tuple[int, np.dtype[Any] | None]
 """Position of the Python scalar that becomes an input slot, and the dtype that it must fit; None if any value fits."""
 
-Key = tuple[tuple[int, ...], tuple[int, ...], tuple[tuple[int, int], ...]]
-"""Key of a flush: needed slots, available slots, and pairs of an input whose memory may be reused and a needed slot."""
-
 _NO_RESULT = Aval((), np.dtype(bool))
+_LATEST_PATHS = 2
+"""Number of paths that a thread keeps for queries: that of a tape, and that of programs that run between them."""
 _KNOWN_PLACES = 4096
 """Maximum number of code locations whose root is found by address."""
 code_of_jittape: dict[int, Any] = {}
@@ -340,80 +337,67 @@ config.on_change(trie.forget_places)
 
 def path_to(node: Node) -> Path:
     """Return the op list from the root to `node`."""
-    chain: list[Node] = []
+    path = Path([], [], {}, {})
+    _extend(path, _nodes_after(node, ()))
+    return path
+
+
+def _nodes_after(node: Node, ends: Container[int]) -> list[Node]:
+    """Return `node` and the nodes above it, up to a node whose identity is in `ends`, or to the root."""
+    found: list[Node] = []
     at: Node | None = node
-    while at is not None:
-        chain.append(at)
+    while at is not None and id(at) not in ends:
+        found.append(at)
         at = at.parent
-    inputs: list[int] = []
-    ops: list[Op] = []
-    avals: dict[int, Aval] = {}
-    variables: dict[int, bool] = {}
-    for step in reversed(chain):
+    return found
+
+
+def _extend(path: Any, nodes: list[Node]) -> None:
+    """Append the inputs and ops of `nodes`, the last first, to the lists of `path`."""
+    inputs, avals, variables = path.inputs, path.avals, path.variables
+    for step in reversed(nodes):
         for slot, aval, trainable in step.inputs:
             inputs.append(slot)
             avals[slot] = aval
             if trainable is not None:
                 variables[slot] = trainable
         added = step.ops
-        ops += added
+        path.ops += added
         for op, aval in zip(added, step.op_avals, strict=True):
             avals[op.out] = aval
             if op.primitive.reads_variable:
                 variables[op.out] = dict(op.params)["trainable"]
-    return Path(tuple(inputs), tuple(ops), avals, variables)
 
 
-class _Known(threading.local):
-    """The avals of slots on the path of this thread's last query. The next query mostly extends the path."""
+class _Latest(threading.local):
+    """The paths of this thread's last queries, the latest first. The next query mostly extends one of them."""
 
     def __init__(self) -> None:
-        self.node: Node | None = None
-        self.avals: dict[int, Aval] = {}
+        self.paths: list[tuple[Node, Path]] = []
 
 
-_known = _Known()
+_latest = _Latest()
+
+
+def growing_path(node: Node) -> Path:
+    """Return the op list from the root to `node`, for a query that ends before the path goes on.
+
+    The lists of the path are those of the last query if `node` is below its node.
+    """
+    known = _latest.paths
+    if known and known[0][0] is node:
+        return known[0][1]
+    fresh = _nodes_after(node, {id(last) for last, _ in known})
+    end = fresh[-1].parent if fresh else node
+    extended = next((entry for entry in known if entry[0] is end), None)
+    others = [entry for entry in known if entry is not extended]
+    _latest.paths = others  # an interrupt would leave the path incomplete
+    path = Path([], [], {}, {}) if extended is None else extended[1]
+    _extend(path, fresh)
+    _latest.paths = [(node, path), *others[: _LATEST_PATHS - 1]]
+    return path
 
 
 def aval_of(node: Node, slot: int) -> Aval:
     """Return the aval of a slot on the path to `node`."""
-    if _known.node is not node:
-        fresh: list[Node] = []
-        at: Node | None = node
-        while at is not None and at is not _known.node:
-            fresh.append(at)
-            at = at.parent
-        avals: dict[int, Aval] = {} if at is None else _known.avals
-        for step in reversed(fresh):
-            for known, aval, _ in step.inputs:
-                avals[known] = aval
-            for op, aval in zip(step.ops, step.op_avals, strict=True):
-                avals[op.out] = aval
-            avals[step.slot] = step.aval
-        _known.node, _known.avals = node, avals
-    return _known.avals[slot]
-
-
-def cut_program(path: Path, needed: tuple[int, ...], available: tuple[int, ...]) -> Program:
-    """Return the program of the ops of `path` that compute `needed` from the inputs and the `available` slots."""
-    cut = set(available)
-    ops = tuple([op for op in path.ops if op.out not in cut])
-    inputs = tuple(dict.fromkeys(path.inputs + available))  # the result of a call may be its argument
-    return dead_code_removed(Program(inputs, ops, needed, path.avals), keep_inputs=False)
-
-
-def parts_of(
-    path: Path, key: Key, inputs: Sequence[Any]
-) -> tuple[Program, list[int], frozenset[int], tuple[tuple[int, int], ...]]:
-    """Return the program, picks, scalars and donated inputs of the `PathExecutable` of a flush.
-
-    `inputs` are values of the inputs of `path`.
-    """
-    program = cut_program(path, *key[:2])
-    picks = {slot: i for i, slot in enumerate(path.inputs)} | {slot: -1 - i for i, slot in enumerate(key[1])}
-    scalars = frozenset(
-        slot
-        for slot, value in zip(path.inputs, inputs, strict=True)
-        if value.__class__ is not Buffer and slot not in key[1]
-    )
-    return program, [picks[slot] for slot in program.inputs], scalars, key[2]
+    return growing_path(node).avals[slot]

@@ -10,8 +10,9 @@ returns a `Callback`. The caller runs the function, passes the result to `Revers
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice, zip_longest
 from typing import Any
 
 from jittape.core.builder import Builder, Symbol
@@ -23,10 +24,14 @@ from jittape.core.program import Aval, CallLine, GradientLine, Op, is_dynamic_di
 from jittape.errors import NoGradientError, ProgramError
 from jittape.primitives.broadcast import real_op
 from jittape.primitives.elementwise.arithmetic import add_op
+from jittape.transform.op_paths import Path
 from jittape.transform.templates import Memory, Template, has_pure_rules
 from jittape.value_classes import NamedTuple
 
-__all__ = ["Callback", "Path", "Reverse", "Seen", "TapeView", "carries", "seen"]
+__all__ = ["Callback", "Reverse", "Seen", "TapeView", "carries", "seen"]
+
+_TRACKING_TAPES = 4
+"""Maximum number of tapes of which a path remembers what they track."""
 
 
 class TapeView(NamedTuple):
@@ -51,18 +56,6 @@ class TapeView(NamedTuple):
         return bisect_right(self.segments, slot) % 2 == 1
 
 
-class Path(NamedTuple):
-    """The op list from the root of the trie to a node.
-
-    `variables` maps each slot that a Variable was read into to whether the Variable is trainable.
-    """
-
-    inputs: tuple[int, ...]
-    ops: tuple[Op, ...]
-    avals: Mapping[int, Aval]
-    variables: Mapping[int, bool]
-
-
 class Seen(NamedTuple):
     """The slots that a tape tracks, and the tracked operand numbers of each op, by the op's slot."""
 
@@ -70,22 +63,97 @@ class Seen(NamedTuple):
     edges: dict[int, tuple[int, ...]]
 
 
+class _Tracking:
+    """What a tape tracks of the first ops of a path.
+
+    Attributes
+    ----------
+    n_ops, n_variables : int
+        Number of ops and Variables of the path that have been visited.
+    tracked : set of int
+        Tracked slots, also those of dtypes without gradients.
+    seen : Seen
+    """
+
+    def __init__(self, view: TapeView) -> None:
+        self.n_ops = self.n_variables = 0
+        self.tracked: set[int] = set()
+        self.seen = Seen(set(), {})
+        self._view, self._end = view, float("-inf")
+
+    def is_part_of(self, view: TapeView) -> bool:
+        """Return whether a tape with `view` has seen the visited ops in the same way."""
+        mine, end = self._view, self._end
+        return (
+            mine.accessed == view.accessed
+            and mine.segments[: bisect_left(mine.segments, end)]
+            == view.segments[: bisect_left(view.segments, end)]
+            and mine.watches[: bisect_left(mine.watches, (end,))]
+            == view.watches[: bisect_left(view.watches, (end,))]
+        )
+
+    def advance(self, path: Path, view: TapeView) -> Seen:
+        """Visit the other ops of `path` and return what a tape with `view` tracks."""
+        tracked, slots, edges = self.tracked, self.seen.slots, self.seen.edges
+        if view.accessed:
+            variables = path.variables
+            fresh = [s for s in islice(variables, self.n_variables, None) if variables[s]]
+            self._track(path, fresh)
+            self.n_variables = len(variables)
+        done = bisect_left(view.watches, (self._end,))
+        watches = list(reversed(view.watches[done:]))
+        ops, n_ops = path.ops, len(path.ops)
+        for number in self._recorded(ops, view):
+            op = ops[number]
+            while watches and watches[-1][0] <= op.out:
+                self._track(path, [watches.pop()[1]])
+            if tracked.isdisjoint(op.args):
+                continue
+            along = tuple([i for i, slot in enumerate(op.args) if slot in tracked and carries(op, i)])
+            if along and is_differentiable(path.avals[op.out].dtype):
+                tracked.add(op.out)
+                slots.add(op.out)
+                edges[op.out] = along
+        self.n_ops, self._view = n_ops, view
+        if n_ops:
+            self._end = ops[n_ops - 1].out + 1
+        # Another tape that has seen the same ops need not watch these.
+        later = [
+            slot for at, slot in watches if at >= self._end and is_differentiable(path.avals[slot].dtype)
+        ]
+        self._track(path, [slot for at, slot in watches if at < self._end])
+        return self.seen if slots.issuperset(later) else Seen(slots.union(later), edges)
+
+    def _recorded(self, ops: Sequence[Op], view: TapeView) -> Iterator[int]:
+        """Yield the numbers of the other ops that a tape with `view` recorded."""
+        passed = bisect_left(view.segments, self._end)
+        bounds = [bisect_left(ops, at, key=_position) for at in view.segments[passed:]]
+        if passed % 2:
+            bounds.insert(0, self.n_ops)
+        for begin, end in zip_longest(bounds[::2], bounds[1::2], fillvalue=len(ops)):
+            yield from range(begin, end)
+
+    def _track(self, path: Path, slots: Sequence[int]) -> None:
+        self.tracked.update(slots)
+        self.seen.slots.update([slot for slot in slots if is_differentiable(path.avals[slot].dtype)])
+
+
+def _position(op: Op) -> int:
+    return op.out
+
+
 def seen(path: Path, view: TapeView) -> Seen:
-    """Walk `path` forwards and return what a tape with `view` tracks."""
-    tracked = {slot for slot, trainable in path.variables.items() if trainable} if view.accessed else set()
-    edges: dict[int, tuple[int, ...]] = {}
-    watches = list(reversed(view.watches))
-    for op in path.ops:
-        while watches and watches[-1][0] <= op.out:
-            tracked.add(watches.pop()[1])
-        if tracked.isdisjoint(op.args) or not view.records(op.out):
-            continue
-        along = tuple([i for i, slot in enumerate(op.args) if slot in tracked and carries(op, i)])
-        if along and is_differentiable(path.avals[op.out].dtype):
-            tracked.add(op.out)
-            edges[op.out] = along
-    tracked.update(slot for _, slot in watches)
-    return Seen({slot for slot in tracked if is_differentiable(path.avals[slot].dtype)}, edges)
+    """Walk `path` forwards and return what a tape with `view` tracks.
+
+    The result grows with the path. The walk begins where a former one with the same view ended.
+    """
+    fitting = [known for known in path.tracking if known.is_part_of(view)]
+    tracking = max(fitting, key=lambda known: known.n_ops) if fitting else _Tracking(view)
+    others = [known for known in path.tracking if known is not tracking]
+    path.tracking = others  # a signal handler that asks meanwhile begins anew
+    found = tracking.advance(path, view)
+    path.tracking = [tracking, *others[: _TRACKING_TAPES - 1]]
+    return found
 
 
 def carries(op: Op, operand: int) -> bool:
@@ -150,15 +218,24 @@ class Reverse:
     def between(cls, path: Path, tracked: Seen, targets: Sequence[int], sources: Sequence[int]) -> Reverse:
         """Return the walk over the ops of `path` that lie between `sources` and `targets`."""
         dependent = {slot for slot in sources if slot in tracked.slots}
+        numbers, edges = path.numbers, tracked.edges
+        first = min([numbers.get(slot, -1) for slot in dependent], default=len(numbers))
+
+        def follow(op: Op) -> Sequence[int]:
+            if numbers[op.out] <= first:
+                return ()
+            return [op.args[i] for i in edges.get(op.out, ())]
+
         along: dict[int, tuple[int, ...]] = {}
-        for op in path.ops:
-            edges = tuple([i for i in tracked.edges.get(op.out, ()) if op.args[i] in dependent])
-            if edges:
-                along[op.out] = edges
+        behind = path.ops_behind(targets, follow) if dependent else []
+        for op in behind:
+            carrying = tuple([i for i in edges.get(op.out, ()) if op.args[i] in dependent])
+            if carrying:
+                along[op.out] = carrying
                 dependent.add(op.out)
         needed = {slot for slot in targets if slot in dependent}
         steps = []
-        for op in reversed(path.ops):
+        for op in reversed(behind):
             if op.out in needed and op.out in along:
                 steps.append((op, along[op.out]))
                 needed.update([op.args[i] for i in along[op.out]])

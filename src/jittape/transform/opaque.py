@@ -14,7 +14,8 @@ from jittape.core.dtypes import is_differentiable
 from jittape.core.forms import Control
 from jittape.core.program import Aval, Body, Op, Program, bodies_of
 from jittape.errors import NoGradientError
-from jittape.transform.differentiate import Path, Seen, TapeView, carries
+from jittape.transform.differentiate import Seen, TapeView, carries
+from jittape.transform.op_paths import Path
 from jittape.value_classes import NamedTuple
 
 __all__ = ["Flow", "Follow", "OpaqueRules", "joined", "opaque_op_between", "unknown_among"]
@@ -83,15 +84,15 @@ def unknown_among(
     NoGradientError
         If an opaque op is one of several paths, or a missing gradient counts as zero.
     """
-    if not any([_hides(op) for op in path.ops]):
+    if not path.ops_where(_hides):
         return ()
     if opaque_rules.jointly:
-        at = _flows(path, view, tracked, [slot for slots in sources for slot in slots])
+        at = _flows(path, view, tracked, targets, [slot for slots in sources for slot in slots])
         found = [at.get(slot) for slot in targets]
     else:
         found = [
             joined([at.get(slot) for slot in targets])
-            for at in [_flows(path, view, tracked, slots) for slots in sources]
+            for at in [_flows(path, view, tracked, targets, slots) for slots in sources]
         ]
     for flow in found:
         if flow is not None and flow.unknown is not None and (flow.known or opaque_rules.zeros):
@@ -103,9 +104,9 @@ def opaque_op_between(
     path: Path, view: TapeView, tracked: Seen, targets: Sequence[int], slots: Sequence[int]
 ) -> Op | None:
     """Return an opaque op on a path from a source with the given slots to the targets; None without one."""
-    if not any([_hides(op) for op in path.ops]):
+    if not path.ops_where(_hides):
         return None
-    at = _flows(path, view, tracked, slots)
+    at = _flows(path, view, tracked, targets, slots)
     flow = joined([at.get(slot) for slot in targets])
     return None if flow is None else flow.unknown
 
@@ -122,15 +123,18 @@ def _no_gradient(op: Op, known: bool) -> NoGradientError:
     )
 
 
-def _flows(path: Path, view: TapeView, tracked: Seen, slots: Sequence[int]) -> dict[int, Flow]:
-    """Return the flow of each slot of `path` that depends on a source through recorded ops."""
+def _flows(
+    path: Path, view: TapeView, tracked: Seen, targets: Sequence[int], slots: Sequence[int]
+) -> dict[int, Flow]:
+    """Return the flow of each slot from which `targets` are computed and that depends on a source, by recorded ops."""
     watched = {slot: at for at, slot in reversed(view.watches)}
     begin = [
         (-1 if slot in path.variables or slot in tracked.edges else watched.get(slot, -1), slot)
         for slot in slots
         if slot in tracked.slots
     ]
-    recorded = [op for op in path.ops if view.records(op.out)]
+    recorded = path.ops_behind(targets, lambda op: op.args if view.records(op.out) else ())
+    recorded = [op for op in recorded if view.records(op.out)]
     return _followed(recorded, path.avals, {}, sorted(begin, reverse=True))
 
 

@@ -14,7 +14,7 @@ from jittape.functions.replay import Replay
 from jittape.recording.tensor import Tensor
 from jittape.recording.trace import Trace
 from jittape.recording.trie import path_to
-from jittape.transform.differentiate import Path
+from jittape.transform.op_paths import Path
 
 __all__ = ["ConstantGraph"]
 

@@ -12,7 +12,7 @@ from jittape.errors import ProgramError
 from jittape.recording.general.derived_node import FixedContents, VaryingContents, derived_edges
 from jittape.recording.general.path_edges import Edge, is_same_content
 from jittape.recording.general.path_replay import replayed
-from jittape.recording.trie import Key, Node, parts_of, path_to, trie
+from jittape.recording.trie import Node, path_to, trie
 from jittape.recording.trie_insertion import Marker
 from jittape.runtime.gc_tracking import untrack, untrack_child, untrack_path
 from jittape.runtime.path_executable import (
@@ -22,7 +22,7 @@ from jittape.runtime.path_executable import (
     donated_positions,
 )
 from jittape.runtime.repeated_starts import RepeatedStarts
-from jittape.transform.differentiate import Path
+from jittape.transform.op_paths import Key, Path, parts_of
 
 __all__ = ["GeneralPath"]
 
