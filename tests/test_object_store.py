@@ -309,6 +309,17 @@ def test_a_process_without_a_place_for_the_cache_warns_once_at_the_users_line(
     assert f"{program}:{line}: CacheWarning: compiled kernels are not kept on disk" in done.stderr
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="no /proc")
+def test_a_folder_that_the_system_does_not_create(tmp_path, monkeypatch):
+    monkeypatch.setenv("JITTAPE_CACHE_DIR", "/proc/nope")
+    program = tmp_path / "program.py"
+    program.write_text(REPORT)
+    done = run_python(str(program))
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("CacheWarning") == 1
+    assert "compiled kernels are not kept on disk: the folder /proc/nope cannot be created" in done.stderr
+
+
 def test_a_home_of_nobody(monkeypatch):
     monkeypatch.setenv("JITTAPE_CACHE_DIR", "~nobody-of-that-name/cache")
     assert cache_directory() == Path.cwd() / "~nobody-of-that-name" / "cache"

@@ -196,9 +196,8 @@ def with_traced_rules(trace: Trace, over: int, outputs: Sequence[int]) -> Path:
                 "uses a value that is computed after the call and depends on the cotangent: a Jacobian traces the "
                 "gradient function, so pass the value to the call as an argument"
             )
-    return path._replace(
-        ops=tuple([by_slot[made[op.out]]._replace(out=op.out) if op.out in made else op for op in path.ops])
-    )
+    ops = [by_slot[made[op.out]]._replace(out=op.out) if op.out in made else op for op in path.ops]
+    return Path(path.inputs, ops, path.avals, path.variables)
 
 
 def _handle(trace: Trace, path: Path, slot: int) -> Tensor:
@@ -247,8 +246,8 @@ def tensors_read(before: Node) -> list[Any]:
         if (own := t._slot if t._trace is trace else slot) in slots and isinstance(t, Tensor):
             at.setdefault(own, t)
     rest = slots.difference(at)
-    others = [t for weak in trace.materialized if (t := weak()) is not None and t._slot in rest]
-    others += [t for t in trace.pending if t._slot in rest]
+    held = [tensor for weak in trace.materialized if (tensor := weak()) is not None]
+    others = [t for values in (held, trace.pending) for t in values if t._slot in rest]
     for t in others:
         if t._trace is trace:
             at.setdefault(t._slot, t)

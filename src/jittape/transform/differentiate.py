@@ -64,7 +64,7 @@ class Seen(NamedTuple):
 
 
 class _Tracking:
-    """What a tape tracks of the first ops of a path.
+    """The slots and edges that a tape tracks among the first ops of a path.
 
     Attributes
     ----------

@@ -157,8 +157,11 @@ class DiskCache:
 
     def _publish(self, batches: Iterable[Batch]) -> None:
         self.root.parent.mkdir(parents=True, exist_ok=True)
-        for folder in (self.root, self.folder):
-            folder.mkdir(mode=0o700, exist_ok=True)
+        try:
+            self.root.mkdir(mode=0o700, exist_ok=True)
+        except FileNotFoundError:  # in spite of the folder above, as in /proc
+            raise OSError(f"the folder {self._root} cannot be created") from None
+        self.folder.mkdir(mode=0o700, exist_ok=True)
         if not (self._trusted() and is_unchanged()):
             return
         self._write_host()

@@ -60,7 +60,8 @@ class GeneralPath:
         for node, (_, recorded) in zip(self._nodes, edges, strict=True):
             node.notes = recorded.notes
         path = path_to(self._nodes[-1])
-        if not extents.is_general(numbers_of(Program(path.inputs, path.ops, (), dict(path.avals)))):
+        program = Program(tuple(path.inputs), tuple(path.ops), (), dict(path.avals))
+        if not extents.is_general(numbers_of(program)):
             raise ProgramError("the extents are in no general position")
         keys = [key for key, _ in edges]
         self._fixed = [_fixed(key, node) for key, node in zip(keys, self._nodes, strict=True)]
