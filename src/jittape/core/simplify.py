@@ -25,7 +25,7 @@ def simplify(program: Program) -> Program:
     for rewrite in PASSES:
         program = rewrite(program)
         if verify_each_pass:
-            check(program, before)
+            before = check(program, before)
     return check(program, before)
 
 

@@ -56,14 +56,14 @@ class Pass(NamedTuple):
     run : callable
         Changes the draft.
     check : callable or None
-        Raises `ProgramError` if the draft breaks a rule.
+        Raises `ProgramError` if the draft breaks a rule, given the program from before the pass.
     is_always_checked : bool
         Whether the check runs at every compilation, not only in tests.
     """
 
     name: str
     run: Callable[[Draft], None]
-    check: Callable[[Draft], None] | None = None
+    check: Callable[[Draft, Program], None] | None = None
     is_always_checked: bool = False
 
 
@@ -71,17 +71,17 @@ verify_each_pass = False
 """Whether `run_passes` runs the check of every pass; tests set it."""
 
 
-def _check_program(draft: Draft) -> None:
-    check(draft.program)
+def _check_program(draft: Draft, before: Program) -> None:
+    check(draft.program, before)
 
 
-def _check_steps(draft: Draft) -> None:
+def _check_steps(draft: Draft, before: Program) -> None:
     """Check the schedule that the steps would make as they are."""
     check_schedule(planned(draft), draft.is_body, draft.writes_parts)
     check_versions(draft)
 
 
-def _check_result(draft: Draft) -> None:
+def _check_result(draft: Draft, before: Program) -> None:
     assert draft.schedule is not None
     found = check_schedule(draft.schedule, draft.is_body, draft.writes_parts)
     check_versions(draft)
@@ -164,9 +164,10 @@ PASSES: tuple[Pass, ...] = (
 def run_passes(draft: Draft, observe: Callable[[str, Draft], None] | None = None) -> Schedule:
     """Run all passes on a draft and return its schedule; `observe` is called after each pass with its name."""
     for one in PASSES:
+        before = draft.program
         one.run(draft)
         if one.check is not None and (one.is_always_checked or verify_each_pass):
-            one.check(draft)
+            one.check(draft, before)
         if observe is not None:
             observe(one.name, draft)
     assert draft.schedule is not None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from jittape.core.program import Aval, Body, Program
@@ -11,7 +11,16 @@ from jittape.errors import ProgramError
 from jittape.recording.trie import Node
 from jittape.recording.trie_insertion import Marker
 
-__all__ = ["Edge", "edges_to", "is_same_content", "key_with", "skeleton_of", "value_with", "varying_ints"]
+__all__ = [
+    "Edge",
+    "are_in_trie",
+    "edges_to",
+    "is_same_content",
+    "key_with",
+    "skeleton_of",
+    "value_with",
+    "varying_ints",
+]
 
 Edge = tuple[tuple[Any, ...], Node]
 """The key of a call or gradient, and the node that it leads to."""
@@ -29,6 +38,11 @@ def edges_to(node: Node) -> list[Edge]:
         node = parent
     edges.reverse()
     return edges
+
+
+def are_in_trie(edges: Sequence[Edge]) -> bool:
+    """Return whether none of the edges of a path was pruned."""
+    return all([node.parent is not None and node.parent.children.get(key) is node for key, node in edges])
 
 
 def skeleton_of(key: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -18,7 +18,14 @@ from typing import TYPE_CHECKING, Any
 from jittape.core.locks import rlock
 from jittape.core.symbolic.extents import Extents
 from jittape.errors import ProgramError
-from jittape.recording.general.path_edges import Edge, edges_to, key_with, skeleton_of, varying_ints
+from jittape.recording.general.path_edges import (
+    Edge,
+    are_in_trie,
+    edges_to,
+    key_with,
+    skeleton_of,
+    varying_ints,
+)
 from jittape.recording.trie import Node, trie
 from jittape.runtime.gc_pause import gc_paused
 
@@ -51,9 +58,9 @@ _lock = rlock()
 
 
 class _Sample:
-    """The last node of a path that waits for a path of another length, and the number of pairs in vain."""
+    """The edges of a path that waits for a path of another length, and the number of pairs in vain."""
 
-    node: Node | None = None
+    edges: Sequence[Edge] = ()
     failures = 0
 
 
@@ -108,16 +115,15 @@ def note_path(node: Node) -> None:
         families.samples[skeleton] = sample
         if sample.failures >= _MOST_FAILURES:
             return
-        before, sample.node = sample.node, node
-        first = [] if before is None else edges_to(before)
-        if not first:
+        first, sample.edges = sample.edges, edges
+        if not (first and are_in_trie(first)):
             return
         try:
             family = _Family(first, edges)
         except ProgramError:
             sample.failures += 1
             return
-        sample.node = None
+        sample.edges = ()
         below = _families_of(family.base).known
         below[:] = [family, *[known for known in below if not family.extends(known)]][:_MOST_FAMILIES]
 
