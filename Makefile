@@ -21,6 +21,8 @@ PAGES = $(filter-out docs/generated/% docs/gallery/% docs/executed/% docs/tutori
 PYTEST ?= -n auto --maxprocesses=8
 # What records, and takes the arguments of functions, with and without machine code that works on Python objects.
 BOTH_WAYS := $(addprefix tests/test_,recording.py tape.py function.py failed_flush.py rollback.py fast_run.py)
+# The tests that draw programs; the others of their folder are the same in each run.
+FUZZED := $(addprefix tests/fuzz/test_,njit_programs.py programs.py random_numpy.py schedules_fuzz.py segments_fuzz.py)
 FUZZ ?= --programs 2000 --seed $(shell date +%s)
 MUTANTS ?= --jobs 2
 DEMO ?=
@@ -50,7 +52,7 @@ engines: $(VENV)/.has-engines
 	$(BIN)/python -m pytest $(PYTEST) tests/engines tests/test_c_function.py
 
 fuzz: $(VENV)/.has-test
-	$(BIN)/python -m pytest -n auto --maxprocesses=8 tests/fuzz $(FUZZ)
+	$(BIN)/python -m pytest -n auto --maxprocesses=8 $(FUZZED) $(FUZZ)
 
 mutants: $(VENV)/.has-test
 	$(BIN)/python tests/mutants.py --unchanged $(MUTANTS)
