@@ -118,6 +118,15 @@ SECTIONS: dict[str, tuple[Goal, ...]] = {
         Goal("new length, function", "function.Lengths.time_new_length", (), 0.2, "ms", MS),
         Goal("new length, plain loop", "function.LengthsOfLoop.time_new_length", (), 0.2, "ms", MS),
         Goal("first gradient, filled cache", "startup.FirstGradient.time_process", ("filled",), 0.14, "s", 1),
+        # The goal above, on a machine on which a process that imports NumPy takes 0.08 s.
+        Goal(
+            "first gradient over importing NumPy",
+            "startup.FirstGradient.track_over_numpy",
+            ("filled",),
+            1.75,
+            "NumPy",
+            1,
+        ),
     ),
     "Compiled functions": (
         Goal("call of a function", "function.Overhead.time_tensors", (), 0.7, "µs", US),

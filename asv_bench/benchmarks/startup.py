@@ -2,9 +2,11 @@
 
 import os
 import random
+import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
 import numpy as np
 
@@ -64,10 +66,10 @@ class FirstGradient:
     def teardown(self, cache: str) -> None:
         self.folder.cleanup()
 
-    def run(self, report: str = "") -> str:
+    def run(self, report: str = "", program: str = FIRST_STEPS) -> str:
         environment = os.environ | {"JITTAPE_CACHE_DIR": self.folder.name}
         done = subprocess.run(
-            [sys.executable, "-c", FIRST_STEPS + report],
+            [sys.executable, "-c", program + report],
             capture_output=True,
             text=True,
             check=True,
@@ -77,6 +79,19 @@ class FirstGradient:
 
     def time_process(self, cache: str) -> None:
         self.run()
+
+    def track_over_numpy(self, cache: str) -> float:
+        """Return the time as a multiple of that of a process that imports NumPy, in turns."""
+        if cache == "empty":
+            raise NotImplementedError  # only the first turn would find it empty
+        ratios = []
+        for _ in range(11):
+            start = time.perf_counter()
+            self.run()
+            middle = time.perf_counter()
+            self.run(program="import numpy")
+            ratios.append((middle - start) / (time.perf_counter() - middle))
+        return statistics.median(ratios)
 
     def track_compile_seconds(self, cache: str) -> float:
         """Of that, simplification, scheduling and machine code, as `jittape.stats` counts it."""
