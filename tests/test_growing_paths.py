@@ -3,11 +3,7 @@
 The tests count the lines of jittape that Python executes, also those in loops, for two lengths of a program.
 """
 
-import sys
 import warnings
-from collections.abc import Callable
-from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -17,29 +13,7 @@ import jittape as jt
 from jittape.recording.trace import current_trace
 from jittape.recording.trie import growing_path, path_to, trie
 from jittape.transform.differentiate import seen
-
-PACKAGE = str(Path(jt.__file__).parent)
-
-
-def lines_of(run: Callable[[], Any]) -> int:
-    """Return the number of lines of jittape that `run` executes."""
-    count = 0
-
-    def line(frame: FrameType, event: str, argument: Any) -> Any:
-        nonlocal count
-        count += event == "line"
-        return line
-
-    def call(frame: FrameType, event: str, argument: Any) -> Any:
-        return line if frame.f_code.co_filename.startswith(PACKAGE) else None
-
-    before = sys.gettrace()
-    sys.settrace(call)
-    try:
-        run()
-    finally:
-        sys.settrace(before)
-    return count
+from line_counts import lines_of
 
 
 def separate_losses(n: int) -> None:

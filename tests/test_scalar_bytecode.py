@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
 import jittape as jt
+from host_schedules import schedule
 from jittape.compile.cache.kernel_cache import Origin
 from jittape.compile.ir.loop_kernel import LoopKernel
 from jittape.compile.kernels.scalar_vm.bytecode import ScalarVM, bytecode_op, to_bytecode
+from jittape.compile.schedule import pipeline
 from jittape.core.interpret import interpret
 from jittape.core.program import check
 from jittape.core.simplify import simplify
 from jittape.core.tuning import tuning
 from jittape.recording.function_trace import Leaf
 from jittape.runtime.counters import counters
+from line_counts import lines_of
 from programs import compiled, program_of
 
 LEAVES = np.random.default_rng(1).normal(size=10)
@@ -137,3 +142,19 @@ def test_few_operations_are_left_alone():
     ops, _ = random_graph(tuning.bytecode_min_ops // 4)
     jt.function(lambda x: by_tensors(ops, [x[i] for i in range(10)]))(LEAVES)
     assert all(isinstance(kernel.kernel, LoopKernel) for kernel in counters.last.compiled.kernels)
+
+
+def test_scheduling_is_linear_in_the_numbers_of_operands_and_results(monkeypatch):
+    monkeypatch.setattr(pipeline, "verify_each_pass", False)
+
+    def lines(n):
+        def numbers(*x):
+            return [jt.sin(jt.multiply(a, b)) for a, b in pairwise(x)]
+
+        program = program_of(numbers, *np.ones(n))
+        assert any(op.primitive is bytecode_op for op in to_bytecode(simplify(program)).ops)
+        return lines_of(lambda: schedule(simplify(program)))
+
+    lines(300)
+    few, many = lines(300), lines(1200)
+    assert many < 5 * few, (few, many)

@@ -14,7 +14,7 @@ from jittape.compile.analysis.cost import cost_of_map
 from jittape.compile.analysis.op_class import OpClass, op_class_of
 from jittape.compile.ir.index_maps import Access, identity, lanes, nest_over, space_of
 from jittape.compile.ir.operand_maps import index_of
-from jittape.core.forms import DynamicUpdateSlice, Iota, Map, Pad, Reduce, View
+from jittape.core.forms import Control, DynamicUpdateSlice, Iota, Map, Pad, Reduce, View
 from jittape.core.program import Aval, Op
 from jittape.core.tuning import tuning
 
@@ -68,7 +68,8 @@ def op_properties_of(
     found: dict[int, OpProperties] = {}
     for op in ops:
         primitive, args, params, out, _ = op
-        operands = tuple([avals[slot] for slot in args])
+        # Those of a control op follow from its result, and scalar bytecode has thousands of operands.
+        operands = () if isinstance(primitive.lowering, Control) else tuple([avals[slot] for slot in args])
         key = primitive, params, avals[out], operands
         properties = known.get(key)
         if properties is None:

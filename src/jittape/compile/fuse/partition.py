@@ -231,8 +231,6 @@ class Partition:
     def _has_memory(self, slot: int) -> bool:
         return slot in self.stored or self.classes[slot] is not OpClass.INLINE
 
-    # ---- costs of inlined values ---------------------------------------------------------------------------------
-
     def _inlined_costs(self) -> dict[int, tuple[int, int]]:
         """Return instructions and loads of an element, including all values that it is inlined from (saturating).
 
@@ -264,8 +262,6 @@ class Partition:
             costs[slot] = min(cost, tuning.counted_cost_limit), min(loads, tuning.counted_cost_limit)
         return costs
 
-    # ---- the walks -----------------------------------------------------------------------------------------------
-
     def _iterate(self) -> None:
         rounds = 0
         changed = True
@@ -280,26 +276,30 @@ class Partition:
 
     def _delayable(self) -> set[int]:
         """Return the stored values that only nests read, each nest at the element that it computes."""
-        read = {
-            slot
-            for op in self.program.ops
-            if self.classes[op.out] not in (OpClass.INLINE, OpClass.REDUCE)
-            for slot in (*op.args, *self._memory_operands(op))
+        ops = {
+            id(args) if op_class is OpClass.CONTROL else ~slot: op  # results of one op share their operands
+            for op, slot, args, op_class, _ in self._entries
+            if op_class not in (OpClass.INLINE, OpClass.REDUCE)
         }
+        read = {slot for op in ops.values() for slot in (*op.args, *self._memory_operands(op))}
         return self.stored - self.in_memory - read
 
     def _set_depths(self) -> None:
         """Set the depth of every op.
 
         A nest that visits a value as the nest that computes it can run at the value's depth in `here`, where the value
-        is in a register. All other nests read the value from memory, at its depth in `moved`.
+        is in a register. All other nests read it from memory, at its depth in `moved`. The results of a control op have
+        the same depth: scalar bytecode may have thousands of results and of operands.
         """
         depth, in_memory = self.depth, self.in_memory
         here: dict[int, int] = dict.fromkeys(self.program.inputs, 0)
-        moved = dict(here)
+        moved, known = dict(here), dict[int, int]()
         for op, slot, args, op_class, properties in self._entries:
             if op_class is not OpClass.INLINE:
-                depth[slot] = self._depth(op, op_class, here, moved)
+                key = id(args) if op_class is OpClass.CONTROL else ~slot
+                if key not in known:
+                    known[key] = self._depth(op, op_class, here, moved)
+                depth[slot] = known[key]
                 here[slot] = moved[slot] = self.readable_from(slot)
                 continue
             first = last = 0
@@ -333,14 +333,14 @@ class Partition:
             return max([moved[s] for s in op.args])
         return max([self.readable_from(s) for s in self._memory_operands(op)], default=0)
 
-    def _memory_operands(self, op: Op) -> list[int]:
+    def _memory_operands(self, op: Op) -> Sequence[int]:
         if self.classes[op.out] is OpClass.CALL:
             product = self.products[op.out]
             addend = [self.addends[op.out][1]] if op.out in self.addends else []
             return [product.x.slot, product.y.slot, *addend]
         if self.classes[op.out] is OpClass.LAPACK:
-            return list(self.lapack_calls[op.out].slots)
-        return list(op.args)
+            return self.lapack_calls[op.out].slots
+        return op.args
 
     def _walk_uses(self, cautious: bool, delayed: Collection[int] = ()) -> bool:
         """Collect the uses of every value, from results to inputs; return whether more values must be stored.

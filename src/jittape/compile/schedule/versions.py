@@ -31,12 +31,12 @@ class Versions:
         owners = [draft.owners(step.operands) for step in steps]
         for number in sorted(range(len(steps)), key=lambda number: steps[number].depth):
             writes, updates = writes_and_updates(steps[number], owners[number])
-            starts = _starts(steps[number])
+            written, starts = set(writes), _starts(steps[number])
             for slot, owner in zip(steps[number].operands, owners[number], strict=True):
                 if owner in updates and slot not in starts:
                     self._version[slot] = len(self.updaters.setdefault(owner, []))
                     self.updaters[owner].append(number)
-                elif owner in writes:
+                elif owner in written:
                     self._version.setdefault(slot, -1)
                     self.writers.setdefault(owner, []).append(number)
 
