@@ -11,6 +11,7 @@ import jittape as jt
 from random_numpy import disagreement, random_expression
 from random_numpy_calls import mismatch, random_call
 from random_numpy_functions import function_mismatch, random_function_call
+from random_numpy_gradients import gradient_mismatch, random_gradient_call
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -20,8 +21,9 @@ from random_numpy_functions import function_mismatch, random_function_call
         (random_expression, disagreement),
         (random_call, mismatch),
         (random_function_call, function_mismatch),
+        (random_gradient_call, gradient_mismatch),
     ],
-    ids=["expressions", "calls with options", "functions with options"],
+    ids=["expressions", "calls with options", "functions with options", "gradients"],
 )
 def test_random_programs_agree_with_numpy(
     monkeypatch: pytest.MonkeyPatch,
