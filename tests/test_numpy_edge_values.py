@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -151,8 +152,6 @@ def test_written_values_fit(name: str, dtype: str, value: Any) -> None:
             np.copyto(a, value, where=mask if name.endswith("where") else True)
         return a
 
-    if np.size(value) == 0 and name == "put":
-        return
     if np.iscomplexobj(value) and dtype == "bool":
         return
     _check_as_numpy(written, np.array([1, 0, 1], dtype))
@@ -231,3 +230,98 @@ def test_integers_have_no_quantiles_out_of_range(method: str) -> None:
         with pytest.raises(ValueError, match="must be in the range"):
             function(np.arange(4), jt.constant([0.5, 1.01 * greatest]), method=method)
         assert int(function(np.arange(4), jt.constant(greatest), method=method)) == 3
+
+
+MASK = np.array([[True], [False], [True]])
+CONDITIONS = [np.array([True, False]), np.array([True, True])]
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda np, a: np.put(a, [0, 2], []),
+        lambda np, a: np.place(a, MASK, [7, 8]),
+        lambda np, a: np.putmask(a, MASK, [7, 8, 9]),
+        lambda np, a: np.place(a, np.array([True]), 5),
+        lambda np, a: np.place(a, True, 5),
+        lambda np, a: np.putmask(a, np.array([True]), 5),
+        lambda np, a: np.putmask(a, True, 5),
+        lambda np, a: np.putmask(a, [True, False, True, True], 5),
+        lambda np, a: np.put_along_axis(a, np.array([[0], [1]]), 5, None),
+        lambda np, a: np.put_along_axis(a, np.array([0, 1]), 5, None),
+    ],
+)
+def test_masks_and_indices_of_writes_have_the_size_of_numpy(write: Any) -> None:
+    def written(np: Any, a: Any) -> Any:
+        a = a.copy()
+        write(np, a)
+        return a
+
+    _check_as_numpy(written, np.array([1, 2, 3]))
+    _check_as_numpy(written, np.array([1.0, 2.0, 3.0]))
+
+
+@pytest.mark.parametrize("dtype", ["int64", "float64"])
+@pytest.mark.parametrize("axis", [0, 1, -1])
+@pytest.mark.parametrize("indices", [[[0, 1, 1]], [[0], [1], [2]], [0, 1], [[-1, 0, 2]], [[5, 0, 0]]])
+def test_indices_along_an_axis_broadcast(indices: Any, axis: int, dtype: str) -> None:
+    a, values = np.arange(9).reshape(3, 3).astype(dtype), np.array([[7, 8, 9]])
+
+    def put(np: Any, a: Any) -> Any:
+        a = a.copy()
+        np.put_along_axis(a, np.array(indices), values, axis)
+        return a
+
+    _check_as_numpy(put, a)
+    _check_as_numpy(lambda np, a: np.take_along_axis(a, np.array(indices), axis), a)
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (2, 3), (3, 2), (2, 2, 2), (0, 3), (1, 3)])
+@pytest.mark.parametrize(
+    "value", [5, 2.5, [1], [1, 2], [1, 2, 3, 4], [[1, 2], [3, 4]], np.array([1.5, 2.5, 3.5])]
+)
+@pytest.mark.parametrize("dtype", ["int64", "float64"])
+def test_diagonals_are_filled_in_the_order_of_the_elements(
+    shape: tuple[int, ...], value: Any, dtype: str
+) -> None:
+    def filled(np: Any, a: Any) -> Any:
+        a = a.copy()
+        np.fill_diagonal(a, value)
+        return a
+
+    _check_as_numpy(filled, np.arange(math.prod(shape)).reshape(shape).astype(dtype))
+
+
+def test_nothing_is_put_into_nothing() -> None:
+    for indices in ([], [0], [0, -1]):
+        for values in ([], 1, [1, 2]):
+
+            def put(np: Any, a: Any, indices: Any = indices, values: Any = values) -> Any:
+                a = a.copy()
+                np.put(a, indices, values)
+                return a
+
+            _check_as_numpy(put, np.zeros((0, 2)))
+            _check_as_numpy(put, np.zeros(2))
+
+
+@pytest.mark.parametrize("number", [3.5, 2, 300, True])
+@pytest.mark.parametrize("dtype", ["int8", "float16", "float32", "complex64"])
+def test_numbers_among_choices_are_weak(dtype: str, number: float) -> None:
+    def select(np: Any, a: Any) -> Any:
+        return np.select(CONDITIONS, [a, number])
+
+    def choose(np: Any, a: Any) -> Any:
+        return np.choose([0, 1], [a, number])
+
+    for call in (select, choose):
+        if not (number == 300 and dtype == "int8"):  # NumPy wraps it in `choose`
+            _check_as_numpy(call, np.array([1, 2], dtype))
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int64", "float32", "bool"])
+@pytest.mark.parametrize("value", [-1, -1.0, 300, 1j, np.nan, 1.7, True, np.float64(-1.0)])
+def test_pieces_that_are_numbers_are_stored_as_numpy_stores_them(value: Any, dtype: str) -> None:
+    if isinstance(value, np.float64) and dtype == "uint8":
+        return  # the result depends on the processor
+    _check_as_numpy(lambda np, a: np.piecewise(a, [a > 1, a < 0], [value, 1]), np.array([1, 2, 0], dtype))

@@ -16,7 +16,7 @@ from jittape.numpy_api.numpy_ufunc_methods import value_after_at
 from jittape.primitives.broadcast import axis_key
 from jittape.primitives.elementwise.comparison import where as select
 from jittape.primitives.elementwise.complex_numbers import cast
-from jittape.primitives.shape.reshaping import broadcast_to, one_axis, reshape
+from jittape.primitives.shape.reshaping import one_axis, reshape
 from jittape.recording.operators import Operators
 from jittape.recording.tensor import holds_tensors
 
@@ -77,7 +77,10 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
             "[fill_diagonal] wrap=True is not supported for a tensor; assign the parts one by one"
         )
     along = np.arange(min(shape))
-    a[(along,) * len(shape)] = val
+    values = _elements(val, "val", a.aval.dtype, "unsafe")
+    if values.shape[0] != 1:  # as many as the diagonal has, again from the first if there are fewer
+        values = values[along % values.shape[0]]
+    a[(along,) * len(shape)] = values
 
 
 def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
@@ -87,6 +90,10 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     positions = np.asarray(ind).ravel()
     dtype = _written(a).aval.dtype
     values = _elements(v, "v", dtype, "unsafe")
+    if positions.size and not operator.index(a.size):
+        raise named(IndexError("cannot replace elements of an empty array"))
+    if not (positions.size and values.shape[0]):
+        return
     if values.shape[0] not in (1, positions.size):
         values = values[np.arange(positions.size) % values.shape[0]]
     flat = reshape(_value(a), (-1,))
@@ -100,12 +107,23 @@ def putmask(a: Any, /, mask: Any, values: Any) -> None:
     elements = _elements(values, "values", a.aval.dtype, "safe")
     if elements.shape[0]:
         spread = elements[np.arange(size) % elements.shape[0]]
-        a[...] = select(as_operand(mask, "mask"), reshape(spread, a.shape), _value(a))
+        a[...] = select(_mask(mask, a), reshape(spread, a.shape), _value(a))
+    else:
+        _mask(mask, a)
+
+
+def _mask(mask: Any, a: Any) -> Any:
+    """Return a mask in the shape of `a`; raise if it has another size."""
+    mask = as_tensor(mask, None, "mask")
+    if operator.index(mask.size) != operator.index(a.size):
+        shapes = f"{tuple(mask.shape)} and {tuple(a.shape)}"
+        raise named(ValueError(f"mask and data must be the same size, got shapes {shapes}"))
+    return reshape(mask, a.shape)
 
 
 def place(arr: Any, mask: Any, vals: Any) -> None:
     """Assign where `mask` is true, the elements of `vals` in order; see `numpy.place`."""
-    chosen = broadcast_to(as_operand(mask, "mask"), _written(arr).shape).numpy()
+    chosen = _mask(mask, _written(arr)).numpy()
     elements = _elements(vals, "vals", arr.aval.dtype, "safe")
     count = int(np.count_nonzero(chosen))
     if count:
@@ -118,11 +136,19 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> None:
     """Assign elements by their indices along `axis`; see `numpy.put_along_axis`."""
     indices = as_operand(indices, "indices")
     if axis is None:
+        if np.ndim(indices) != 1:
+            raise named(
+                ValueError(f"indices must have one dimension for axis=None, got shape {np.shape(indices)}")
+            )
         put(arr, indices, values)
         return
     rank = len(_written(arr).shape)
     along = one_axis("np.put_along_axis", axis_key(axis), rank)
-    grid = list(np.ogrid[tuple(slice(n) for n in indices.shape)])
+    if np.ndim(indices) != rank:
+        raise named(
+            ValueError(f"indices must have {rank} dimensions as arr has, got shape {np.shape(indices)}")
+        )
+    grid = list(np.ogrid[tuple(slice(n) for n in arr.shape)])
     grid[along] = indices
     arr[tuple(grid)] = values
 

@@ -49,6 +49,8 @@ _ARRAYS = (
 """Parameters of NumPy's functions that ``asarray`` converts."""
 _SEQUENCES = "arrays arys tup xi args choices choicelist condlist keys"
 """Parameters that are sequences of arrays."""
+_WEAK = ("arrays", "choicelist", "choices")
+"""Those in which a Python number takes the dtype of the arrays."""
 _TENSORS = (Tensor, Variable)
 _LISTS: frozenset[Any] = frozenset((list, tuple))
 
@@ -342,7 +344,7 @@ def _array(value: Any, position: int, name: str) -> Any:
 
 def _parts(values: Any, name: str) -> Any:
     """Return a sequence of arrays with its items converted; NumPy's functions take an array as well."""
-    weak = name == "arrays"  # of concatenate
+    weak = name in _WEAK
     return [as_operand(v, name, weak=weak) for v in values] if isinstance(values, (list, tuple)) else values
 
 

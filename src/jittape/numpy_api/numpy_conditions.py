@@ -123,9 +123,18 @@ def _piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> A
     dtype = dtype_of(x)
     result = broadcast_to(np.zeros((), dtype), shape_of(x))
     for mask, function in zip(masks, funclist, strict=True):
-        value = function(x, *args, **kw) if callable(function) else function
+        value = function(x, *args, **kw) if callable(function) else _stored(function, dtype)
         result = where(mask, cast(array_like(value), dtype), result)
     return result
+
+
+def _stored(value: Any, dtype: np.dtype[Any]) -> Any:
+    """Return a Python number as ``array[i] = value`` stores it, or raise as that does; anything else as it is."""
+    if not isinstance(value, (int, float, builtins.complex)) or isinstance(value, np.generic):
+        return value
+    stored = np.zeros((), dtype)
+    stored[()] = value
+    return stored
 
 
 # ---- tests and replacements ------------------------------------------------------------------------------------------

@@ -229,8 +229,8 @@ def _bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
         raise ValueError(
             f"[np.bincount] x must be less than {np.iinfo(np.intp).max}: NumPy's count overflows"
         )
-    if weights is None or not has_tensor(weights):
-        return identity(np.bincount(values, weights, minlength))
+    if weights is None or not has_tensor(weights) or not values.size:  # NumPy counts nothing as int64
+        return identity(np.bincount(values, weights if values.size else None, minlength))
     count = len(np.bincount(values, np.zeros(shape_of(weights)), minlength))  # NumPy's checks
     return unsorted_segment_sum(cast(weights, np.float64), values.astype(np.int64), count)
 
