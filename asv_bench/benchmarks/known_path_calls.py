@@ -20,7 +20,7 @@ CALLS = 50
 BLOCKS = 31
 FORMS = {
     "methods": "x.sum() a.sum(axis=0) a.sum(axis=1,keepdims=True) a.reshape(4,3) a.T x.cumsum() x.clip(0.0,2.0) "
-    "a@a.T x**2 x.sum(dtype=np.float32) x.mean(dtype=float) x.searchsorted(y) x.searchsorted(0.5) w.sort()",
+    "a@a.T x**2 x.sum(dtype=np.float32) x.mean(dtype=float) x.searchsorted(y) x.searchsorted(0.5) w.sort() x.sort()",
     "operands": "y+x y*2 -x v*2.0 x+array array*x x+frozen x[picked] x[[0,3]] x[t] x[2] x[1:5] a[1] a[:,1] x[::-1] "
     "single*2 t+1 x+count single*count x@array x[count] x[count:] a[:,[0,2]] a[[0,2],[1,3]] x+[0.5]*12 t+[0.5]*2 "
     "t+[1,2] w[0]=1.0 w[1:3]=0.0 w[t]=2.0 p,q=t",
@@ -36,6 +36,7 @@ FORMS = {
     "jt.nn.softmax(x) jt.pad(x,[[1,1]]) jt.nn.leaky_relu(x) jt.gather(x,2) jt.gather(a,[0,2],axis=1) jt.one_hot(t,4) "
     "jt.searchsorted(x,y) jt.math.top_k(x,3) jt.linalg.svd(a) jt.stack([x,array]) jt.constant(2.5) "
     "jt.constant([0.5,1.5]) jt.constant(x) jt.convert_to_tensor(x) jnp.array([x,y]) jnp.array([1.0,2.0]) jnp.zeros(3) "
+    "jnp.asarray(x,dtype=float) jnp.array(x,jnp.float32) jnp.float64(2.0) jnp.float32(x) jnp.array(array,dtype=float) "
     "jnp.eye(3) jnp.arange(5) jnp.linspace(0.0,1.0,5) jnp.full(3,2.0) jnp.array([[1.0,2.0],[3.0,4.0]]) jt.range(5) "
     "jt.constant(2.0,dtype=jt.float64) jt.shape(x)[0]",
 }

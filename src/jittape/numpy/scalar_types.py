@@ -8,7 +8,9 @@ import numpy as np
 
 from jittape.core.dtypes import as_dtype
 from jittape.numpy.array_arguments import as_tensor
+from jittape.numpy.array_creation import asarray
 from jittape.numpy_api.dtype_objects import DType
+from jittape.recording.machine_code.planned_functions import take_array
 
 __all__ = ["SCALAR_TYPES", "ScalarType"]
 
@@ -32,6 +34,10 @@ class ScalarType(DType):
     def __call__(self, value: Any = 0, /) -> Any:
         """Return `value` as a tensor of this dtype; gradients flow through."""
         try:
+            return asarray(value, self.dtype)
+        except TypeError:
+            pass
+        try:  # the error names no function of the user's
             return as_tensor(value, self.dtype)
         except TypeError as error:
             text = str(error).removeprefix("[as_tensor] ")
@@ -49,6 +55,9 @@ class ScalarType(DType):
 
     def __reduce__(self) -> Any:
         return _by_name, (self.name,)
+
+
+take_array(asarray, copies=False)  # machine code makes ``float64(2.0)``
 
 
 def _by_name(name: str) -> ScalarType:

@@ -12,10 +12,10 @@ import numpy as np
 from jittape.core.primitive import apply
 from jittape.numpy_api.numpy_operands import (
     are_ints,
-    as_tuple,
     clip_body,
     clips_floats,
     converted,
+    one_or_many,
     with_names,
     with_out,
 )
@@ -202,7 +202,7 @@ class ArrayMethods:
 
     def reshape(self, *shape: Any, order: str = "C", copy: Any = None) -> Any:
         """Return the elements in another shape, given as ints or as one sequence; see `numpy.reshape`."""
-        target = _one_or_many(shape)
+        target = one_or_many(shape)
         if order == "C" and copy is None and (target.__class__ is int or are_ints(target)):
             return apply(_adapter(np.reshape), (self,), (target,))
         return _adapter(np.reshape)(self, target, order, copy=copy)
@@ -221,7 +221,7 @@ class ArrayMethods:
 
     def transpose(self: Any, *axes: Any) -> Any:
         """Return the tensor with its dimensions in another order, reversed by default; see `numpy.transpose`."""
-        return transpose(self, _one_or_many(axes) if axes else None)
+        return transpose(self, one_or_many(axes) if axes else None)
 
     def swapaxes(self, axis1: Any, axis2: Any) -> Any:
         """Return the tensor with two dimensions exchanged; see `numpy.swapaxes`."""
@@ -325,10 +325,16 @@ class ArrayMethods:
 
     def sort(self: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> None:
         """Sort the tensor in place along an axis; see `numpy.ndarray.sort`. The write is recorded."""
-        self._require_kept()
+        self._require_kept(int(vars(ArrayMethods)["sort"].__class__ is not FunctionType))
+        self._assign_result(self._sorted(axis, kind, order, stable=stable))
+
+    def _sorted(self: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
+        """Return the value after `sort`, for ints as one call on a known path."""
         if axis is None:
             raise TypeError("sort() needs the axis as an int; reshape the tensor to one dimension first")
-        self._assign_result(_adapter(np.sort)(self, axis, kind, order, stable=stable))
+        if axis.__class__ is int and kind is None and order is None and stable is None:
+            return apply(_adapter(np.sort), (self,), (axis,))
+        return _adapter(np.sort)(self, axis, kind, order, stable=stable)
 
     def partition(self: Any, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None) -> None:
         """Partition the tensor in place along an axis; see `numpy.ndarray.partition`. The write is recorded."""
@@ -411,10 +417,3 @@ def _one_call(function: Any, x: Any, *static: Any) -> Any:
     if all([a is None or a.__class__ is int or are_ints(a) for a in static]):
         return apply(_adapter(function), (x,), static)
     return _adapter(function)(x, *static)
-
-
-def _one_or_many(arguments: tuple[Any, ...]) -> Any:
-    """Return the argument if there is one, else all of them: ``reshape((2, 3))`` and ``reshape(2, 3)``."""
-    if not arguments:
-        raise TypeError("[reshape] needs the new shape, as ints or as one sequence")
-    return as_tuple(arguments[0]) if len(arguments) == 1 else arguments

@@ -44,6 +44,7 @@ __all__ = [
     "keeps_dims",
     "numpy_function",
     "on_values",
+    "one_or_many",
     "reject",
     "shape_of",
     "strong",
@@ -94,6 +95,13 @@ def as_tuple(value: Any) -> Any:
     if value.__class__ is list and are_ints(tuple(value)):
         return tuple(value)
     return plain_shape(value)
+
+
+def one_or_many(arguments: tuple[Any, ...]) -> Any:
+    """Return the argument if there is one, else all of them: ``reshape((2, 3))`` and ``reshape(2, 3)``."""
+    if not arguments:
+        raise TypeError("[reshape] needs the new shape, as ints or as one sequence")
+    return as_tuple(arguments[0]) if len(arguments) == 1 else arguments
 
 
 def is_mask(where: Any) -> bool:

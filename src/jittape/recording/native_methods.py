@@ -22,6 +22,7 @@ from jittape.numpy_api import one_call
 from jittape.numpy_api.array_methods import ArrayMethods
 from jittape.numpy_api.dtype_objects import DType
 from jittape.primitives.elementwise import arithmetic, bits, comparison, division
+from jittape.primitives.elementwise.complex_numbers import cast_body
 from jittape.primitives.indexing.getitem import PLANS
 from jittape.recording.flushing import LOOP, Flushing
 from jittape.recording.lost_writes import ROW
@@ -163,6 +164,7 @@ def _methods() -> list[Method]:
         for name in names.split():
             arguments = f"{kind.__name__}.{name}", len(methods), _takes(name)
             methods.append(Method(kind, name, BY_NAMES, "emit_calls.define_method", arguments))
+    methods.append(Method(ArrayMethods, "sort", BY_NAMES, "emit_calls.define_sort", (len(methods),)))
     for name in _PROPERTIES.split():
         arguments = f"ArrayMethods.{name}", len(methods)
         methods.append(Method(ArrayMethods, name, NO_ARGUMENT, "emit_calls.define_property", arguments))
@@ -198,6 +200,7 @@ _KNOWN: dict[str, Any] = {
     "np.generic.item": np.generic.item,
     "np.power": np.power,
     **{f"dtype {name}": as_dtype(name) for name in path_tables.MEET_DOUBLES},
+    "cast": cast_body,
     **_OPS,
     **_COMPARISONS,
     **_UNARY,
@@ -205,6 +208,8 @@ _KNOWN: dict[str, Any] = {
     "imported": imported,
     "gradient": "gradient",
     "Trie.places": trie.places,
+    "ArrayMethods._sorted": ArrayMethods._sorted,
+    "Tensor._assign_result": Tensor._assign_result,
     "Tensor._become": Tensor._become,
     "Tensor._computed": Tensor._computed,
     "Trace._flush_over_limit": Trace._flush_over_limit,

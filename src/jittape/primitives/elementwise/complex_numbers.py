@@ -29,14 +29,15 @@ from jittape.typing import Tensor, TensorLike
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
-__all__ = ["angle", "cast", "complex", "conj", "imag", "imag_op", "real", "squared_magnitude"]
+__all__ = ["angle", "cast", "cast_body", "complex", "conj", "imag", "imag_op", "real", "squared_magnitude"]
 
 
 # ---- casts -----------------------------------------------------------------------------------------------------------
 
 
 @any_dtype
-def _cast_body(x: Any, dtype: np.dtype[Any]) -> Any:
+def cast_body(x: Any, dtype: np.dtype[Any]) -> Any:
+    """Return a handle in another dtype."""
     return cast_to(x, dtype)
 
 
@@ -64,7 +65,7 @@ def cast(x: TensorLike, dtype: DTypeLike, name: str | None = None) -> Tensor:
     >>> jt.cast([1.7, -1.7], jt.int32).numpy()
     array([ 1, -1], dtype=int32)
     """
-    return apply(_cast_body, (x,), (as_dtype(dtype),))
+    return apply(cast_body, (x,), (as_dtype(dtype),))
 
 
 # ---- complex numbers -------------------------------------------------------------------------------------------------

@@ -9,12 +9,12 @@ from llvmlite import ir
 
 from jittape.compile.llvm.ir_helpers import integer
 from jittape.native.object_code import ObjectCode
-from jittape.recording.machine_code.emit_items import take_by_operator
+from jittape.recording.machine_code.emit_items import require_named, take_by_operator, take_over
 from jittape.recording.machine_code.emit_methods import call_python
 from jittape.recording.machine_code.emit_operands import New, is_structure, plain_list, plain_shape, recorder
 from jittape.recording.machine_code.emit_recorder import record
 
-__all__ = ["define_method", "define_property", "find_plan"]
+__all__ = ["define_method", "define_property", "define_sort", "find_plan"]
 
 _ARGUMENTS = 4
 """Maximum number of arguments besides the tensor; Python records calls with more."""
@@ -179,6 +179,24 @@ def define_property(name: str, number: int, new: New, function: ir.Function) -> 
     code.builder.ret(
         code.call_shared("jittape_method", lambda shared: _Method(new, shared).emit(), *arguments)
     )
+
+
+def define_sort(number: int, new: New, function: ir.Function) -> None:
+    """Emit ``x.sort()``, a write of the result of the Python method `_sorted`. Python handles Variables."""
+    code = new(function)
+    own, *arguments = function.args
+    python, raised = code.block("python"), code.block("raised")
+    code.require(code.is_a(own, "Tensor"), python)
+    require_named(code, own, python)
+    code.decref(recorder(code, python))  # other recorders check the write
+    call = code.known("ArrayMethods._sorted"), integer(number), integer(0), own, *arguments
+    updated = code.call_shared("jittape_method", lambda shared: _Method(new, shared).emit(), *call)
+    code.require(code.differ(updated, integer(0)), raised)
+    take_over(new, code, own, updated, "Tensor._assign_result", pending=True)
+    code.begin(raised)
+    code.builder.ret(integer(0))
+    code.begin(python)
+    call_python(new, code, code.known("ArrayMethods.sort"), *function.args)
 
 
 def find_plan(new: New, code: ObjectCode, key: ir.Value, planner: str, python: ir.Block) -> ir.Value:

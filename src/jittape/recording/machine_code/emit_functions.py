@@ -140,12 +140,7 @@ def _define_constant(new: New, function: ir.Function, is_wide: bool) -> None:
     code.write(floats, integer(DOUBLES_KIND if is_wide else FLOATS_KIND))
     code.write(ints, integer(LONGS_KIND if is_wide else INTS_KIND))
     with code.builder.if_then(code.differ(dtype, code.known("None"))):
-        for other in ("Tensor", "ndarray"):
-            code.require(code.builder.not_(code.is_a(value, other)), python)
-        kind = _kind_of_dtype(code, dtype, python)
-        is_float = code.builder.icmp_signed("<=", kind, integer(DOUBLES_KIND))
-        code.write(floats, code.builder.select(is_float, kind, integer(-1)))
-        code.write(ints, kind)
+        _take_dtype(new, code, value, dtype, (floats, ints), is_wide)
     trace = recorder(code, python)  # other recorders note which constants a function makes
     code.write(memory, value)
     with code.builder.if_then(code.is_a(value, "Tensor")):
@@ -171,23 +166,72 @@ def _define_constant(new: New, function: ir.Function, is_wide: bool) -> None:
     code.return_nothing(python)
 
 
-def _kind_of_dtype(code: ObjectCode, dtype: ir.Value, otherwise: ir.Block) -> ir.Value:
-    """Return the kind of arrays of a dtype; branch to `otherwise` if there is none."""
-    builder, kind, memory = code.builder, code.words(1), code.words(1)
+def _take_dtype(
+    new: New,
+    code: ObjectCode,
+    value: ir.Value,
+    dtype: ir.Value,
+    kinds: tuple[ir.Value, ir.Value],
+    is_wide: bool,
+) -> None:
+    """Write the kinds of floats and of ints for a dtype that is given, or return the cast of a Tensor.
+
+    A Tensor or an array of this dtype is taken as if none were given. Python converts other arrays.
+    """
+    builder, floats_and_ints = code.builder, kinds
+    python, number = code.block("dtype.python"), code.block("dtype.number")
+    tensor, array, after = (code.block(f"dtype.{name}") for name in ("tensor", "array", "after"))
+    known = _known_dtype(code, dtype, python)
+    builder.cbranch(code.is_a(value, "Tensor"), tensor, array)
+    code.begin(tensor)
+    if is_wide:
+        aval = code.get(value, "_aval", python)
+        code.require(code.is_a(aval, "Aval"), python)
+        with builder.if_then(code.differ(code.item(aval, 1), code.item(known, 2))):
+            trace, memory = recorder(code, python), code.words(1)
+            code.write(memory, value)
+            code.incref(known)
+            call = code.known("cast"), memory, integer(1), code.item(known, 3)
+            made = record(new, code, trace, *call, integer(0))
+            code.decref(known)
+            code.decref(trace)
+            builder.ret(made)
+        builder.branch(after)
+    else:
+        builder.branch(python)
+    code.begin(array)
+    builder.cbranch(code.is_a(value, "ndarray"), same := code.block("dtype.same"), number)
+    code.begin(same)
+    if is_wide:
+        is_same = code.same(code.get_unchecked(value, "dtype"), code.item(known, 2))
+        builder.cbranch(is_same, after, python)
+    else:
+        builder.branch(python)
+    code.begin(number)
+    kind = code.index(code.item(known, 1), python)
+    code.require(builder.icmp_signed(">=", kind, integer(0)), python)
+    is_float = builder.icmp_signed("<=", kind, integer(DOUBLES_KIND))
+    code.write(floats_and_ints[0], builder.select(is_float, kind, integer(-1)))
+    code.write(floats_and_ints[1], kind)
+    builder.branch(after)
+    code.return_nothing(python)
+    code.begin(after)
+
+
+def _known_dtype(code: ObjectCode, dtype: ir.Value, otherwise: ir.Block) -> ir.Value:
+    """Return the item of `DTYPE_KINDS` for a dtype, borrowed; branch to `otherwise` if there is none."""
+    builder, found, memory = code.builder, code.words(1), code.words(1)
     number = code.attempt(otherwise, "PyLong_FromSsize_t", dtype)
-    known = code.call("PyDict_GetItemWithError", code.known("DTYPE_KINDS"), number)
-    code.decref(number)
-    with builder.if_else(code.differ(known, integer(0)), likely=True) as (found, unknown):
-        with found:
-            code.write(kind, code.index(code.item(known, 1), otherwise))
-        with unknown:
-            code.write(memory, dtype)
-            made = code.call_object(code.known("kind_of_dtype"), memory, integer(1))
-            code.require(code.differ(made, integer(0)), otherwise)
-            code.write(kind, code.index(made, otherwise))
+    code.write(found, code.call("PyDict_GetItemWithError", code.known("DTYPE_KINDS"), number))
+    with builder.if_then(code.same(code.read(found), integer(0)), likely=False):
+        code.write(memory, dtype)
+        made = code.call_object(code.known("kind_of_dtype"), memory, integer(1))
+        with builder.if_then(code.differ(made, integer(0))):
             code.decref(made)
-    code.require(builder.icmp_signed(">=", code.read(kind), integer(0)), otherwise)
-    return code.read(kind)
+            code.write(found, code.call("PyDict_GetItemWithError", code.known("DTYPE_KINDS"), number))
+    code.decref(number)
+    code.require(code.differ(code.read(found), integer(0)), otherwise)
+    return code.read(found)
 
 
 def define_fact(new: New, function: ir.Function) -> None:

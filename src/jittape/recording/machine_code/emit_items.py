@@ -10,7 +10,7 @@ from jittape.recording.machine_code.emit_getitem import Getitem, getitem
 from jittape.recording.machine_code.emit_methods import call_by_position, call_python
 from jittape.recording.machine_code.emit_operands import New
 
-__all__ = ["define_iter", "define_setitem", "rows_of", "take_by_operator"]
+__all__ = ["define_iter", "define_setitem", "require_named", "rows_of", "take_by_operator", "take_over"]
 
 _NAMED = 2
 """References to a tensor that the caller of ``x[key] = value`` has a name for: the name's and the call's."""
@@ -60,28 +60,45 @@ def define_setitem(name: str, become: str, new: New, function: ir.Function) -> N
     """
     code, kind = new(function), name.partition(".")[0]
     own, arguments, count, names = function.args
-    python, raised = code.block("python"), code.block("raised")
+    python = code.block("python")
     code.require_same(python, (count, integer(2)), (names, integer(0)))
     code.require(code.is_a(own, kind), python)
     key, value = (code.read(arguments, i) for i in range(2))
     if kind == "Tensor":
-        none = code.known("None")
-        code.require_same(python, (code.get(own, "Tensor._origin", python), none))
-        is_pending = code.same(code.get(own, "_buffer", python), none)
-        least = code.builder.select(is_pending, *(ir.Constant(I32, _NAMED + extra) for extra in (1, 0)))
-        references = code.get_unchecked(own, "references", I32)
-        code.require(code.builder.icmp_signed(">=", references, least), python)
+        require_named(code, own, python)
     for sequence in ("list", "tuple"):
         code.require(code.builder.not_(code.is_a(value, sequence)), python)
     updated = code.call_shared(
         "jittape_setitem", lambda shared: _Setitem(new, shared).emit(), own, key, value
     )
     code.require(code.differ(updated, integer(0)), python)
-    if kind == "Tensor":
+    take_over(new, code, own, updated, become, pending=kind == "Tensor")
+    code.begin(python)
+    call_python(new, code, code.known(name), *function.args)
+
+
+def require_named(code: ObjectCode, tensor: ir.Value, python: ir.Block) -> None:
+    """Branch to `python` if the call may be all that refers to a Tensor, so that nobody could see a write to it."""
+    none = code.known("None")
+    code.require_same(python, (code.get(tensor, "Tensor._origin", python), none))
+    is_pending = code.same(code.get(tensor, "_buffer", python), none)
+    least = code.builder.select(is_pending, *(ir.Constant(I32, _NAMED + extra) for extra in (1, 0)))
+    references = code.get_unchecked(tensor, "references", I32)
+    code.require(code.builder.icmp_signed(">=", references, least), python)
+
+
+def take_over(
+    new: New, code: ObjectCode, own: ir.Value, updated: ir.Value, become: str, *, pending: bool
+) -> None:
+    """Return None after `own` has taken over the value of `updated`, which is released.
+
+    The method `become` does it, unless both may be, and are, `pending` tensors of one trace.
+    """
+    raised, memory = code.block("raised"), code.words(2)
+    if pending:
         with code.builder.if_then(code.differ(_becomes(new, code, own, updated), integer(0)), likely=True):
             code.decref(updated)
             code.builder.ret(code.incref(code.known("None")))
-    memory = code.words(2)
     code.write(memory, own)
     code.write(memory, updated, 1)
     done = code.call_object(code.known(become), memory, integer(2))
@@ -91,8 +108,6 @@ def define_setitem(name: str, become: str, new: New, function: ir.Function) -> N
     code.builder.ret(code.incref(code.known("None")))
     code.begin(raised)
     code.builder.ret(integer(0))
-    code.begin(python)
-    call_python(new, code, code.known(name), *function.args)
 
 
 def _becomes(new: New, code: ObjectCode, *own_updated: ir.Value) -> ir.Value:

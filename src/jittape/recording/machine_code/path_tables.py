@@ -15,6 +15,7 @@ import numpy as np
 from jittape.core.config import config
 from jittape.core.dtypes import DOUBLES, WIDE_INTS, as_dtype, default_dtype
 from jittape.recording.trie_insertion import operand_of
+from jittape.transform.templates import shared_parameters, types_of
 
 __all__ = [
     "ARRAYS",
@@ -162,8 +163,9 @@ def new_numbers(count: int, columns: int, kind: int) -> np.ndarray[Any, Any]:
     return array
 
 
-DTYPE_KINDS: dict[int, tuple[Any, int]] = {}
-"""The kind of the numbers of each object that was the dtype of constants, by its address: see `kind_of_dtype`."""
+DTYPE_KINDS: dict[int, tuple[Any, int, np.dtype[Any], tuple[Any, ...]]] = {}
+"""Each object that was the dtype of constants, by its address: the object, the kind of numbers, the dtype, and the
+parameters of a cast to it; see `kind_of_dtype`."""
 _MOST_DTYPES = 64
 
 
@@ -179,7 +181,7 @@ def kind_of_dtype(dtype: Any) -> int:
     kind = {**kinds, np.dtype(np.int32): INTS_KIND, np.dtype(np.int64): LONGS_KIND}.get(wanted, -1)
     if len(DTYPE_KINDS) >= _MOST_DTYPES:
         DTYPE_KINDS.clear()
-    DTYPE_KINDS[id(dtype)] = dtype, kind
+    DTYPE_KINDS[id(dtype)] = dtype, kind, wanted, shared_parameters((wanted,), types_of((wanted,)))
     return kind
 
 
