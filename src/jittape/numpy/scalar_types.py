@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from types import FunctionType
+from typing import Any, cast
 
 import numpy as np
 
@@ -57,7 +58,7 @@ class ScalarType(DType):
         return _by_name, (self.name,)
 
 
-take_array(asarray, copies=False)  # machine code makes ``float64(2.0)``
+take_array(cast("FunctionType", asarray), copies=False)  # machine code makes ``float64(2.0)``
 
 
 def _by_name(name: str) -> ScalarType:
