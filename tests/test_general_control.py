@@ -13,7 +13,7 @@ from host_schedules import schedule
 from jittape.compile.schedule.validate import check_schedule
 from jittape.core.simplify import simplify
 from jittape.runtime.counters import counters
-from jittape.runtime.general_executable import _Derived
+from jittape.runtime.derived_executable import DerivedExecutable
 from length_programs import decide_by_sizes
 
 LENGTHS = [50, 61, 70, 23, 111, 61, 7, 301]
@@ -131,7 +131,7 @@ def test_control_flow_of_any_length(name, monkeypatch):
                 np.testing.assert_array_equal(a.numpy(), b.numpy(), strict=True)
             compiled = general.get_concrete_function(x)._trace.compiled
             check_memory(compiled)
-            derived += isinstance(compiled, _Derived)
+            derived += isinstance(compiled, DerivedExecutable)
     assert general.trace_count == 2
     assert kernels <= 3
     assert derived >= 2, "the passes ran for each length"

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -221,6 +222,61 @@ def test_explain_shows_the_kernels_of_a_derived_path():
     w.numpy()
     assert "last step: compiled" in str(jt.explain())
     assert {op.primitive.name for step in jt.explain().steps for op in step.ops} >= {"matmul", "subtract"}
+
+
+def test_lengths_that_are_met_once_share_an_executable():
+    w = jt.Variable(np.zeros((3, 1)))
+    for n in (20, 21, 22, 23, 24):
+        linear(*data(n), w)
+    w.numpy()
+    path = counters.last
+    assert path.ran_compiled
+    assert path._compiled is None
+    for n in (25, 24, 26, 24):
+        linear(*data(n), w)
+    w.numpy()
+    assert path._compiled is not None
+    assert path.visits == 3
+
+
+def test_explain_describes_a_length_that_was_met_once_after_another_one():
+    def step(n):
+        float(jt.reduce_sum(jt.tanh(jt.constant(arguments(n)[0])) * 2.0))
+        return counters.last
+
+    paths = [step(n) for n in (20, 21, 22, 23, 24)]
+    assert [path.compiled.program.inputs == paths[-1].compiled.program.inputs for path in paths[2:]] == [
+        True
+    ] * 3
+    shapes = [path.compiled.program.avals[0].shape[0] for path in paths[2:]]
+    assert shapes == [22, 23, 24]
+
+
+def test_lengths_in_a_profile_have_their_own_executables():
+    """A length whose first run is profiled must not run with the numbers of another one after that."""
+
+    def step(n):
+        return float(jt.reduce_sum(jt.tanh(jt.constant(arguments(n)[0])) * 2.0))
+
+    expected = {n: float(np.sum(np.tanh(arguments(n)[0]) * 2.0)) for n in range(20, 40)}
+    for n in range(20, 25):
+        step(n)
+    with jt.profile():
+        for n in range(25, 30):
+            step(n)
+    for n in (*range(25, 40), *range(39, 20, -1)):
+        np.testing.assert_allclose(step(n), expected[n], rtol=1e-12)
+
+
+def test_threads_meet_new_lengths_at_the_same_time():
+    def step(n):
+        return float(jt.reduce_sum(jt.tanh(jt.constant(np.full(n, 0.5))) * 2.0))
+
+    for n in (20, 21, 22, 23):
+        step(n)
+    with ThreadPoolExecutor(4) as threads:
+        found = list(threads.map(step, range(30, 230)))
+    np.testing.assert_allclose(found, 2 * np.tanh(0.5) * np.arange(30, 230), rtol=1e-12)
 
 
 def test_a_parameter_of_any_type_may_be_part_of_a_path():

@@ -21,7 +21,7 @@ from jittape.__main__ import main
 from jittape.core.program import SourceLine
 from jittape.profiling.remarks import LineFacts, remarks_of
 from jittape.runtime.clocked_executable import ClockedExecutable, Unclocked
-from jittape.runtime.path_executable import compiled_paths
+from jittape.runtime.cold_code import compiled_paths
 from processes import run_python
 from slow_line_programs import PROGRAMS
 

@@ -18,8 +18,9 @@ from jittape.functions import concrete_function
 from jittape.functions.concrete_function import Concrete, no_fast_path
 from jittape.functions.trace_table import compiled_traces
 from jittape.runtime import path_executable
+from jittape.runtime.cold_code import compiled_paths
 from jittape.runtime.executable import CompiledExecutable
-from jittape.runtime.path_executable import PathExecutable, compiled_paths
+from jittape.runtime.path_executable import PathExecutable
 from jittape.runtime.replacements import Replacements
 
 __all__ = ["NanTrace", "trace_nans"]

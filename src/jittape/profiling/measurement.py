@@ -30,8 +30,9 @@ from jittape.recording.new_programs import new_program_at
 from jittape.recording.trie import Node
 from jittape.runtime import workspace
 from jittape.runtime.clocked_executable import ClockedExecutable, ClockedRuns, Unclocked
+from jittape.runtime.cold_code import compiled_paths
 from jittape.runtime.counters import counters
-from jittape.runtime.path_executable import GeneralPathExecutable, PathExecutable, compiled_paths
+from jittape.runtime.path_executable import GeneralPathExecutable, PathExecutable
 from jittape.runtime.replacements import Replacements
 
 __all__ = ["Compilation", "Measurement", "NumpyTime", "Span"]
@@ -146,7 +147,8 @@ class Measurement:
 
         def restore() -> None:
             if path._compiled is not None:
-                path._compiled, path._fast_run, path._lacks_fast_run = compiled, None, True
+                kept = None if compiled.serves_one_run else compiled
+                path._compiled, path._fast_run, path._lacks_fast_run = kept, None, True
 
         stand_in = Unclocked(compiled, self.path_runs, adopt)
         path._compiled, path._fast_run, path._lacks_fast_run = stand_in, None, False

@@ -8,8 +8,8 @@ from jittape.core.config import config
 from jittape.functions.trace_table import all_functions, compiled_traces
 from jittape.recording.new_programs import NewProgram, place_at
 from jittape.recording.trie import Node, trie
+from jittape.runtime.cold_code import compiled_paths
 from jittape.runtime.counters import counters
-from jittape.runtime.path_executable import compiled_paths
 
 __all__ = ["Recompiles", "explain_recompiles"]
 

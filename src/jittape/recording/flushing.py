@@ -22,6 +22,7 @@ from jittape.recording.tensor import FailedBuffer, Tensor
 from jittape.recording.trie import Node, growing_path, trie
 from jittape.recording.variable import Variable
 from jittape.runtime.counters import counters
+from jittape.runtime.gc_tracking import untrack_all
 from jittape.runtime.path_executable import PathExecutable
 from jittape.transform.op_paths import Key, cut_program, parts_of
 
@@ -262,7 +263,10 @@ class Flushing:
         variants = node.executables
         if len(variants) >= _VARIANTS_PER_NODE:
             variants.pop(next(iter(variants)))
-        return variants.setdefault(key, executable)
+        executable = variants.setdefault(key, executable)
+        if node.derivation is not None:  # in no cycle
+            untrack_all([executable, variants])
+        return executable
 
     def _build_executable(self, key: Key) -> PathExecutable:
         return PathExecutable(*parts_of(growing_path(self.node), key, self.inputs))

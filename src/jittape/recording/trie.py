@@ -17,7 +17,7 @@ import numpy as np
 from jittape.core.config import config
 from jittape.core.program import Aval, Op, SourceLine
 from jittape.core.user_calls import frame_of_user
-from jittape.runtime.gc_tracking import track, track_tree, untrack
+from jittape.runtime.gc_tracking import track, track_node, track_tree, untrack
 from jittape.transform.differentiate import Callback, Reverse
 from jittape.transform.op_paths import Key, Path
 
@@ -301,7 +301,7 @@ class Trie:
             node.shortcuts = None
             dropped = [key for key, child in node.children.items() if last_use[id(child)] <= oldest]
             for key in dropped:
-                track(node.children.pop(key), key)
+                track_node(node.children.pop(key), key)
         track(*[root for root in self._roots.values() if not root.children])
         self._roots = {place: root for place, root in self._roots.items() if root.children}
         self.forget_places()

@@ -69,8 +69,7 @@ def marker_for(aval: Aval, trainable: bool | None) -> Marker:
     marker = _markers.get(kind)
     if marker is None:
         marker = _markers.setdefault(kind, Marker(aval, trainable))
-        for value in (kind, aval, marker):
-            untrack(value)  # kept for ever
+        untrack_all([kind, aval, marker])  # kept for ever
     return marker
 
 
@@ -250,7 +249,7 @@ class _Call(NamedTuple):
         if results is not None:
             node.results = tuple([r and (first + r[0], r[1]) for r in results])
         # Plain data, in no cycle.
-        untrack_all((ops, *ops, node.inputs, *node.inputs, node.results, *(node.results or ())))
+        untrack_all([ops, *ops, node.inputs, *node.inputs, node.results, *(node.results or ())])
 
 
 _calls: Memory[_Call] = Memory()
@@ -413,6 +412,5 @@ def _new_entry(array: np.ndarray[Any, Any]) -> tuple[Aval, Marker] | None:
     aval = Aval(array.shape, as_dtype(dtype))
     kind, entry = (array.shape, dtype), (aval, marker_for(aval, None))
     ARRAY_AVALS[kind] = entry
-    untrack(kind)
-    untrack(entry)
+    untrack_all([kind, entry])
     return entry

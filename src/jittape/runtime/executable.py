@@ -99,12 +99,14 @@ class CompiledExecutable:
         Time that making the executable took, in seconds.
     is_provisional : bool
         Whether another executable should replace this one after its first run, see `GeneralExecutable`.
+    serves_one_run : bool
+        Whether the executable serves another length after its first run, see `DerivedExecutable`.
     profiled : (int, float)
         Number of runs in the last profile that had any, and the time of their kernels in seconds.
     """
 
     compile_seconds: float = 0.0
-    is_provisional = False
+    is_provisional = serves_one_run = False
     profiled: tuple[int, float] = (0, 0.0)
     _remade: Callable[..., Schedule] = staticmethod(schedule_simplified)
 

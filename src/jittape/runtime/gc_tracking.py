@@ -10,10 +10,22 @@ from __future__ import annotations
 import ctypes
 import gc
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-__all__ = ["track", "track_tree", "untrack", "untrack_all", "untrack_child", "untrack_path"]
+from jittape.core.config import config
+from jittape.native.collector_exclusion import collector_exclusion
+
+__all__ = [
+    "follow_native",
+    "track",
+    "track_node",
+    "track_tree",
+    "untrack",
+    "untrack_all",
+    "untrack_child",
+    "untrack_path",
+]
 
 
 def _nothing(value: Any) -> None:
@@ -28,10 +40,26 @@ if sys.implementation.name == "cpython":
     track_again = _prototype(("PyObject_GC_Track", ctypes.pythonapi))
 
 
-def untrack_all(values: Iterable[Any]) -> None:
-    """Exclude the objects among `values` that the collector visits: a test takes a tenth of the time of a call."""
-    for value in filter(gc.is_tracked, values):
+def untrack_all(values: list[Any]) -> None:
+    """Exclude the objects among `values` that the collector visits."""
+    _exclude(values)
+
+
+def _untrack_each(values: list[Any]) -> None:
+    for value in filter(gc.is_tracked, values):  # a test takes a tenth of the time of a call
         untrack(value)
+
+
+_exclude: Callable[[list[Any]], Any] = _untrack_each
+
+
+def follow_native() -> None:
+    """Exclude objects by machine code if the settings allow it: 22 objects in 1 µs instead of 6.
+
+    The code is loaded when a program first meets many lengths.
+    """
+    global _exclude
+    _exclude = (collector_exclusion() if config._native else None) or _untrack_each
 
 
 def untrack_child(parent: Any, key: Any, child: Any) -> None:
@@ -49,9 +77,11 @@ def untrack_path(parent: Any, edges: Sequence[tuple[Any, Any]]) -> None:
     """
     found = [node.aval for _, node in edges]
     if not gc.is_tracked(parent):
-        found.append(parent.children)
+        found += (parent.children, edges[0][1].derivation)
         for key, node in edges:
-            found += (node, key, node.children, node.inputs, *node.inputs)
+            found += (node, key, node.children)
+            if node.inputs:
+                found += (node.inputs, *node.inputs, *[aval for _, aval, _ in node.inputs])
     untrack_all(found)
 
 
@@ -69,5 +99,12 @@ def track_tree(top: Any) -> int:
         node = waiting.pop()
         count += 1
         waiting += node.children.values()
-        track(node, node.children, *node.children)
+        track_node(node, *node.children)
     return count
+
+
+def track_node(node: Any, *keys: Any) -> None:
+    """Let the collector visit a node and the `keys` of edges again."""
+    track(node, node.children, node.executables, *keys)
+    if node.derivation is not None:
+        track(node.derivation)

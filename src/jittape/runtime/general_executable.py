@@ -21,28 +21,25 @@ from itertools import groupby
 from typing import Any
 from weakref import ref
 
-from jittape.compile.cache.kernel_cache import registry
 from jittape.compile.ir.kernel import Kernel
-from jittape.compile.llvm.loaded_code import CodeHandle
 from jittape.compile.rewrite.bind_constants import bind_constants
 from jittape.compile.schedule.steps import KernelStep, NumpyStep, Schedule
-from jittape.core.buffers import Buffer
 from jittape.core.config import config
-from jittape.core.locks import cached_property
 from jittape.core.program import Program
 from jittape.core.symbolic.extent_functions import with_present_values
 from jittape.core.symbolic.extents import Extents
 from jittape.core.symbolic.plain_numbers import numbers_of
 from jittape.core.tuning import tuning
-from jittape.runtime.executable import CompiledExecutable, counts_of_origins, executable_of
-from jittape.runtime.gc_tracking import untrack
+from jittape.runtime.cold_code import executables_for_one_run
+from jittape.runtime.derived_executable import DerivedExecutable, LoadedKernels
+from jittape.runtime.executable import CompiledExecutable, executable_of
 from jittape.runtime.general_schedule import comparable, program_and_schedule, running_passes, without_ops
 from jittape.runtime.launch_tables import LaunchTable, kernels_of
 from jittape.runtime.path_executable import count_program
 from jittape.runtime.table_templates import TableTemplate
-from jittape.runtime.workspace import Input, Layout, PoisonedWorkspace, Workspace
+from jittape.runtime.workspace import Layout, Workspace
 
-__all__ = ["GeneralExecutable", "with_constants"]
+__all__ = ["GeneralExecutable", "Variant", "with_constants"]
 
 _MOST_VARIANTS = 16
 """Maximum number of schedules with extents."""
@@ -78,7 +75,7 @@ class GeneralExecutable:
         self._program_at = program_at
         self._scalars = scalars
         self._donated = donated
-        self._variants: list[_Variant] = []
+        self._variants: list[Variant] = []
         self._failures = self._unserved = 0
         self._numbers: set[Any] = set()
         self._provisional_seconds = self._passes_seconds = 0.0
@@ -98,44 +95,51 @@ class GeneralExecutable:
         return made
 
     def derived_at(
-        self, values: Sequence[int], program_of: Callable[[], Program], is_met_again: bool = False
+        self,
+        values: Sequence[int],
+        program_of: Callable[[], Program],
+        is_met_again: bool = False,
+        for_one_run: bool = False,
     ) -> CompiledExecutable | None:
-        """Return the executable from a variant, as `at` does; None if the passes must run for these values only."""
+        """Return the executable from a variant, as `at` does; None if the passes must run for these values only.
+
+        If it is `for_one_run`, another length may get the same executable after that.
+        """
         began = time.perf_counter()
-        made = self._known_at(values, program_of, is_met_again)
+        made = self._known_at(values, program_of, is_met_again, for_one_run)
         if made is not None:
             count_program(made, began)
         return made
 
     def _known_at(
-        self, values: Sequence[int], program_of: Callable[[], Program], is_met_again: bool
+        self, values: Sequence[int], program_of: Callable[[], Program], is_met_again: bool, for_one_run: bool
     ) -> CompiledExecutable | None:
         """Return the executable from a variant; None if the passes must run for these values only."""
         for variant in self._variants:
-            found = variant.at(values, program_of) if variant.is_good_at(values) else None
+            found = variant.at(values, program_of, for_one_run) if variant.is_good_at(values) else None
             if found is not None:
                 if variant is not self._variants[0]:  # the next length most likely passes the same guards
                     self._variants = [variant, *[one for one in self._variants if one is not variant]]
                 return found
         if not is_met_again and self._provisional_seconds < _PROVISIONAL_SHARE * self._passes_seconds:
-            found = self._provisional_at(values, program_of)
+            found = self._provisional_at(values, program_of, for_one_run)
             if found is not None:
                 return found
         made = self._new_variant(values)
         if made is None:
-            return None if is_met_again else self._provisional_at(values, program_of)
+            return None if is_met_again else self._provisional_at(values, program_of, for_one_run)
         self._variants.insert(0, made)
-        return made.at(values, program_of)
+        return made.at(values, program_of, for_one_run)
 
     def _provisional_at(
-        self, values: Sequence[int], program_of: Callable[[], Program]
+        self, values: Sequence[int], program_of: Callable[[], Program], for_one_run: bool
     ) -> CompiledExecutable | None:
-        """Return the executable for one run from a variant that is right, though perhaps slow; None without one."""
+        """Return the executable from a variant that is right, though perhaps slow; None without one."""
         for variant in self._variants:
-            found = variant.at(values, program_of)
+            found = variant.at(values, program_of, for_one_run)
             if found is not None:
                 found.is_provisional = True
-                if isinstance(found, _Derived):
+                if isinstance(found, DerivedExecutable):
                     found.note_seconds = self._note_seconds
                 return found
         return None
@@ -148,7 +152,7 @@ class GeneralExecutable:
         most = self._failures >= _MOST_FAILURES or self._unserved >= _MOST_UNSERVED
         return not most and len(self._variants) < _MOST_VARIANTS and min(values) > tuning.unrolled_elements
 
-    def _new_variant(self, values: Sequence[int]) -> _Variant | None:
+    def _new_variant(self, values: Sequence[int]) -> Variant | None:
         """Return a new variant that serves these values, from the passes at the next values in general position."""
         served, have_run, began = None, False, time.perf_counter()
         for offset in _OFFSETS if self._may_run_passes(values) else ():
@@ -162,7 +166,7 @@ class GeneralExecutable:
             self._provisional_seconds, self._passes_seconds = 0.0, time.perf_counter() - began
         return served
 
-    def _variant_at(self, values: Sequence[int]) -> _Variant | None:
+    def _variant_at(self, values: Sequence[int]) -> Variant | None:
         """Run the passes with extents that have these values, and return their schedule as a variant."""
         extents = Extents(values)
         try:
@@ -175,14 +179,24 @@ class GeneralExecutable:
                 if not extents.is_general(self._numbers):
                     self._failures += extents.pinned_at is not None
                     return None
-                return _Variant(extents, *made, values, self._program_at, self._scalars, self._donated)
+                return Variant(extents, *made, values, self._program_at, self._scalars, self._donated)
         except Exception:
             self._failures += 1
             return None
 
 
-class _Variant:
-    """A schedule with extents."""
+class Variant:
+    """A schedule with extents.
+
+    Attributes
+    ----------
+    scalars, donated
+        As for `CompiledExecutable`.
+    workspaces : deque of Workspace
+        Workspaces for the first runs of executables.
+    free_executables : deque of DerivedExecutable
+        Executables for one run that have run.
+    """
 
     def __init__(
         self,
@@ -206,19 +220,22 @@ class _Variant:
         )
         self._layout = layout
         self._values = list(values)
-        self._scalars = scalars
-        self._donated = donated
+        self.scalars = scalars
+        self.donated = donated
         self._is_verified = False
         self._is_sound = True
         self._kernels: list[Kernel] | None = None
-        self._code: Callable[[], _Code | None] = lambda: None
+        self._code: Callable[[], LoadedKernels | None] = lambda: None
         self.workspaces: deque[Workspace] = deque()
+        self.free_executables = executables_for_one_run()
 
     def is_good_at(self, values: Sequence[int]) -> bool:
         """Return whether the schedule is nearly as fast as that of the passes at these values."""
         return self._is_good_at(*values) is not None
 
-    def at(self, values: Sequence[int], program_of: Callable[[], Program]) -> CompiledExecutable | None:
+    def at(
+        self, values: Sequence[int], program_of: Callable[[], Program], for_one_run: bool
+    ) -> CompiledExecutable | None:
         """Return the executable of ``program_of()``, the program for these values; None if a guard fails."""
         if config.deterministic and self._is_exact_at(*values) is None:  # results depend on no other length
             return None
@@ -226,7 +243,7 @@ class _Variant:
             numbers = self._numbers_at(*values)
             if numbers is None:
                 return None
-            return _Derived(self, values, program_of, self._layout, self._loaded(self._kernels), *numbers)
+            return self._derived(values, program_of, for_one_run, *numbers)
         found = self._schedule_at(*values) if self._is_sound else None
         if found is None:
             return None
@@ -234,7 +251,7 @@ class _Variant:
         if not self._is_verified and self._values != list(values) and not self._verify(values):
             return None
         of_steps = replace(program, avals={**program.avals, **found.program.avals})
-        made = CompiledExecutable(program, self._scalars, self._donated, replace(found, program=of_steps))
+        made = CompiledExecutable(program, self.scalars, self.donated, replace(found, program=of_steps))
         made._remade = partial(self.explained_at, values)
         if self._is_verified:
             self._kernels = kernels_of([step for step in found.steps if isinstance(step, KernelStep)])
@@ -259,14 +276,14 @@ class _Variant:
         """
         extents = Extents(values)
         with running_passes(extents):
-            made = program_and_schedule(extents, self._program_at, self._donated)
+            made = program_and_schedule(extents, self._program_at, self.donated)
         return None if made is None else without_ops(with_present_values(made[1]))
 
     def explained_at(self, values: Sequence[int], *_: Any, **__: Any) -> Schedule:
         """Return the schedule for these values with kernels and ops, for what `CompiledExecutable` explains."""
         extents = Extents(self._values)
         with running_passes(extents):
-            made = program_and_schedule(extents, self._program_at, self._donated)
+            made = program_and_schedule(extents, self._program_at, self.donated)
             assert made is not None
             found: Schedule = extents.function(made[1], slack=_FIRST_RUN_SLACK)(*values)
         return found
@@ -277,18 +294,48 @@ class _Variant:
         assert found is not None
         return replace(found, program=program)
 
-    def segments(self, code: _Code, numbers: Sequence[Any]) -> list[LaunchTable | NumpyStep]:
-        """Return the launch tables and NumPy steps with these numbers."""
-        return [
-            part.table(code.addresses, own) if isinstance(part, TableTemplate) else own
-            for part, own in zip(self._parts, numbers, strict=True)
-        ]
+    def _derived(
+        self,
+        values: Sequence[int],
+        program_of: Callable[[], Program],
+        for_one_run: bool,
+        memory: Schedule,
+        numbers: Sequence[Any],
+    ) -> DerivedExecutable:
+        """Return an executable with these numbers."""
+        try:
+            made = self.free_executables.pop() if for_one_run else None
+        except IndexError:
+            made = None
+        if made is None:
+            assert self._kernels is not None
+            made = DerivedExecutable(self, self._layout, self._loaded(self._kernels), for_one_run)
+        made.serve(values, program_of, memory, numbers)
+        return made
 
-    def _loaded(self, kernels: Sequence[Kernel]) -> _Code:
+    def segments(
+        self, code: LoadedKernels, numbers: Sequence[Any], former: Sequence[LaunchTable | NumpyStep]
+    ) -> list[LaunchTable | NumpyStep]:
+        """Return the launch tables and NumPy steps with these numbers; tables of `former` numbers are written anew."""
+        if not former:
+            former = [
+                part.table(code.addresses) if isinstance(part, TableTemplate) else own
+                for part, own in zip(self._parts, numbers, strict=True)
+            ]
+        found: list[LaunchTable | NumpyStep] = []
+        for part, one, own in zip(self._parts, former, numbers, strict=True):
+            if isinstance(part, TableTemplate) and isinstance(one, LaunchTable):
+                part.write(one, own)
+                found.append(one)
+            else:
+                found.append(own)
+        return found
+
+    def _loaded(self, kernels: Sequence[Kernel]) -> LoadedKernels:
         """Return the machine code of the kernels, which stays loaded as long as an executable refers to it."""
         code = self._code()
         if code is None:
-            code = _Code(kernels)
+            code = LoadedKernels(kernels)
             self._code = ref(code)
         return code
 
@@ -303,92 +350,6 @@ def _parts_of(found: Schedule, layout: Layout) -> list[TableTemplate | NumpyStep
             parts.append(TableTemplate(kernels, layout.cell_of, layout.cells))
         parts += [step for step in steps if isinstance(step, NumpyStep)]
     return parts
-
-
-class _Code:
-    """The machine code of kernels."""
-
-    def __init__(self, kernels: Sequence[Kernel]) -> None:
-        self._uses: set[CodeHandle] = set()
-        addresses, self.origins = registry.addresses(kernels, self._uses)
-        self.counts_of_origins = counts_of_origins(self.origins)
-        self.addresses = dict(zip([kernel.name for kernel in kernels], addresses, strict=True))
-
-
-class _Derived(CompiledExecutable):
-    """An executable of a variant, which computes its program and its schedule only if someone asks for them.
-
-    Attributes
-    ----------
-    note_seconds : callable or None
-        Called with the time of the first run, in seconds.
-    """
-
-    note_seconds: Callable[[float], None] | None = None
-
-    def __init__(
-        self,
-        variant: _Variant,
-        values: Sequence[int],
-        program_of: Callable[[], Program],
-        layout: Layout,
-        code: _Code,
-        memory: Schedule,
-        numbers: Sequence[Any],
-    ) -> None:
-        self._variant, self._values, self._program_of = variant, values, program_of
-        self._donated = variant._donated
-        self._remade = partial(variant.explained_at, values)
-        self.is_cached = self._lacks_ops = True
-        self.scalar_inputs = variant._scalars
-        self._code = code
-        self.origins = code.origins
-        self.memory = memory
-        self._layout = layout.with_results(memory.results)
-        self._segments = variant.segments(code, numbers)
-        for plain in (memory, *[part for part in self._segments if isinstance(part, LaunchTable)]):
-            untrack(plain)
-        self._drive = registry.driver()
-        self.free_workspaces = []
-        self._has_run = False
-
-    def counts_of_origins(self) -> tuple[int, int, int]:
-        """Return what the method of other executables counts, which is the same for all lengths."""
-        return self._code.counts_of_origins
-
-    @cached_property
-    def program(self) -> Program:  # type: ignore[override]
-        """The program."""
-        return self._program_of()
-
-    @property
-    def recorded(self) -> Program:  # type: ignore[override]
-        """The program before simplification, which is the program."""
-        return self.program
-
-    @cached_property
-    def schedule(self) -> Schedule:  # type: ignore[override]
-        """The schedule, with kernel names and no ops."""
-        return self._variant.schedule_of(self._values, self.program)
-
-    def run(self, inputs: list[Input], held: int = 0) -> list[Buffer]:
-        """Compute the outputs. The first run uses a workspace that all lengths share: most lengths are met once."""
-        if self._has_run:
-            return super().run(inputs, held)
-        self._has_run = True
-        began = time.perf_counter()
-        kind = PoisonedWorkspace if config.poison_memory else Workspace
-        shared = self._variant.workspaces
-        workspace = shared.pop() if shared else None
-        if type(workspace) is kind:
-            workspace.adapt(self.memory, self._layout)
-            self.free_workspaces.append(workspace)
-        results = super().run(inputs, held)
-        while self.free_workspaces and not shared:
-            shared.append(self.free_workspaces.pop())
-        if self.note_seconds is not None:
-            self.note_seconds(time.perf_counter() - began)
-        return results
 
 
 def with_constants(program: Program, constants: Mapping[int, float]) -> Program:

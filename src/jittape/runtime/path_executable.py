@@ -13,15 +13,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
-from weakref import ref
 
 from jittape.core.buffers import Buffer
 from jittape.core.config import config
 from jittape.core.interpret import interpret
 from jittape.core.program import Program
 from jittape.core.tuning import tuning
+from jittape.runtime.cold_code import let_release
 from jittape.runtime.counters import counters
 from jittape.runtime.gc_pause import gc_paused
+from jittape.runtime.gc_tracking import track
 from jittape.runtime.interpretation import arrays_of, buffers_of, interpreted, ops_in_loops
 from jittape.runtime.repeated_starts import RepeatedStarts
 from jittape.value_classes import NamedTuple
@@ -32,10 +33,8 @@ __all__ = [
     "GeneralProgram",
     "PathExecutable",
     "compiled_from",
-    "compiled_paths",
     "count_program",
     "donated_positions",
-    "release_cold",
 ]
 
 if TYPE_CHECKING:
@@ -192,12 +191,10 @@ class PathExecutable:
 
     def _keep(self, compiled: CompiledExecutable) -> None:
         """Keep the compiled program until `release_cold` releases it."""
-        from jittape.compile.cache.kernel_cache import registry  # imports LLVM, as compiling has done
-
-        registry.relieve = release_cold
-        self._compiled = compiled
+        self._compiled = compiled  # may refer to the path
+        track(self)
         self._visits_before = 0
-        _paths.append(ref(self))
+        let_release(self)
 
     def _prepare(self, compiled: CompiledExecutable, inputs: list[Any]) -> CompiledExecutable:
         """Make the fast path of the program, whose code is announced; return the executable of later runs."""
@@ -249,7 +246,7 @@ class GeneralProgram(NamedTuple):
         Returns the program for values of the extents.
     compiled_at : callable
         Returns the `CompiledExecutable` for values and a function that returns the program; None if the passes must
-        run. With a third argument, True, it is not provisional.
+        run. With a third argument, True, it is not provisional; with a fourth one it serves one run.
     picks, scalars, donated
         As for `PathExecutable`.
     starts : RepeatedStarts or None
@@ -292,6 +289,16 @@ class GeneralPathExecutable(PathExecutable):
     def _own_program(self) -> Program:
         return self.program
 
+    @property
+    def compiled(self) -> Any:
+        """The `CompiledExecutable`; after the first visit, which keeps none, it is made again."""
+        if self._compiled is None and self.ran_compiled:
+            compiled = self._general.compiled_at(self._values, self._own_program)
+            if compiled is not None:
+                self._keep(compiled)
+                self._lacks_fast_run = True
+        return self._compiled
+
     def _prepare(self, compiled: CompiledExecutable, inputs: list[Any]) -> CompiledExecutable:
         if compiled.is_provisional:
             found = self._general.compiled_at(self._values, self._own_program, True)
@@ -300,10 +307,12 @@ class GeneralPathExecutable(PathExecutable):
         return super()._prepare(compiled, inputs)
 
     def _derived(self, inputs: list[Any]) -> Any:
-        compiled = self._general.compiled_at(self._values, self._own_program)
-        if compiled is not None:
+        is_met_again = self.visits > 1
+        general = self._general
+        compiled = general.compiled_at(self._values, self._own_program, is_met_again, not is_met_again)
+        if compiled is not None and is_met_again:  # most lengths are met once
             self._keep(compiled)
-            self._lacks_fast_run = True  # most lengths are met once: the second visit makes the fast path
+            self._prepare(compiled, inputs)
         return compiled
 
 
@@ -325,37 +334,12 @@ class GeneralPathAtStarts(GeneralPathExecutable):
 _UNKNOWN = Program((), (), (), {})
 """The program of a `GeneralPathExecutable` that nobody has asked for."""
 
-_paths: list[ref[PathExecutable]] = []
-"""The paths that have been compiled; some may be gone or released, or appear again after that."""
-
-
-def compiled_paths() -> list[PathExecutable]:
-    """Return the paths that are compiled now, the oldest first."""
-    paths = dict.fromkeys([known() for known in list(_paths)])
-    return [path for path in paths if path is not None and path.compiled is not None]
-
 
 def donated_positions(
     donated: Sequence[tuple[int, int]], picks: Sequence[int]
 ) -> tuple[tuple[int, int], ...]:
     """Return `donated` with positions among the inputs of the program, which `picks` takes from the runtime inputs."""
     return tuple([(picks.index(i), output) for i, output in donated if i in picks])
-
-
-def release_cold() -> None:
-    """Release half of the compiled paths: first those that have not run since the last call, then the oldest.
-
-    A released path is compiled again at its next run.
-    """
-    paths = compiled_paths()
-    # The sort is stable: equal paths stay in the order of compilation.
-    paths.sort(key=lambda path: path.visits != path._visits_before)
-    count = -(-len(paths) // 2)
-    for path in paths[:count]:
-        path._release()
-    for path in paths[count:]:
-        path._visits_before = path.visits
-    _paths[:] = [ref(path) for path in paths[count:]]
 
 
 def compiled_from(

@@ -78,20 +78,23 @@ class TableTemplate:
         self._addresses: Mapping[str, int] | None = None
         self._base: np.ndarray[Any, Any]
 
-    def table(self, addresses: Mapping[str, int], values: Sequence[int]) -> LaunchTable:
-        """Return the launch table; `addresses` are those of the kernels by name, `values` those of `varying`."""
+    def table(self, addresses: Mapping[str, int]) -> LaunchTable:
+        """Return a launch table for `write`; `addresses` are those of the kernels by name."""
         if self._addresses is not addresses:
             self._base, self._addresses = self._base_for(addresses), addresses
-        pool_address(values[0])  # starts the threads that the table is worth
         launch = self._base.copy()
         address = address_of(launch)
         launch[self._pointer_at] = self._pointer_to + address
+        return LaunchTable(address, (launch, self._slot_array))
+
+    def write(self, table: LaunchTable, values: Sequence[int]) -> None:
+        """Write the words for these values of `varying` into a launch table."""
+        pool_address(values[0])  # starts the threads that the table is worth
         try:
             numbers = np.array(values, np.int64)
         except OverflowError:  # the bits of a negative float
             numbers = np.array([n & _MASK for n in values], np.uint64).view(np.int64)
-        launch[self._varying_at] = numbers[self._which]
-        return LaunchTable(address, (launch, self._slot_array))
+        table.memory[0][self._varying_at] = numbers[self._which]
 
     def _base_for(self, addresses: Mapping[str, int]) -> np.ndarray[Any, Any]:
         """Return the words that are the same for all extents."""

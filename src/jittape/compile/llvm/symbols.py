@@ -48,6 +48,8 @@ PYTHON_FUNCTIONS: Mapping[str, int] = {
     "PyNumber_Float": 64,
     "PyNumber_Index": 64,
     "PyNumber_Power": 64,
+    "PyObject_GC_IsTracked": 32,
+    "PyObject_GC_UnTrack": 0,
     "PyObject_GetAttr": 64,
     "PyObject_GetIter": 64,
     "PyObject_SetAttr": 32,

@@ -14,7 +14,7 @@ from jittape.recording.general.path_edges import Edge, is_same_content
 from jittape.recording.general.path_replay import replayed
 from jittape.recording.trie import Node, path_to, trie
 from jittape.recording.trie_insertion import Marker
-from jittape.runtime.gc_tracking import untrack, untrack_child, untrack_path
+from jittape.runtime.gc_tracking import follow_native, untrack, untrack_child, untrack_path
 from jittape.runtime.path_executable import (
     GeneralPathExecutable,
     GeneralProgram,
@@ -53,6 +53,7 @@ class GeneralPath:
     """
 
     def __init__(self, base: Node, edges: Sequence[Edge], extents: Extents) -> None:
+        follow_native()
         self.is_used = True
         self.base = base
         self._extents = extents
