@@ -249,11 +249,11 @@ X, W = np.ones((1, 4, 4, 2)), np.ones((3, 3, 2, 5))
         ),
         (lambda: nn.conv2d(X, W[:, :, :1]), ValueError, "divide the 5 filters"),
         (
-            lambda: nn.conv2d(X, np.ones((5, 1, 2, 2))),
+            lambda: nn.conv2d(X, np.ones((6, 1, 2, 2))),
             ValueError,
-            "window of 5 elements .* spatial dimension 0 of 4",
+            "window of 6 elements .* spatial dimension 0 of 4",
         ),
-        (lambda: nn.conv2d(X, W, dilations=2), ValueError, "dilation 2 does not fit"),
+        (lambda: nn.conv2d(X, W, dilations=4), ValueError, "dilation 4 does not fit"),
         (
             lambda: nn.conv2d(X, W, 0),
             jt.errors.InvalidArgumentError,
@@ -294,7 +294,7 @@ X, W = np.ones((1, 4, 4, 2)), np.ones((3, 3, 2, 5))
         ),
         (lambda: nn.conv2d_transpose(X, W, [8, 8], 2), ValueError, "output_shape must have 4 entries"),
         (lambda: nn.depthwise_conv2d(X, np.ones((2, 2, 3, 1))), ValueError, "the input has 2 channels"),
-        (lambda: nn.max_pool2d(X, 5, 1, "VALID"), ValueError, "window of 5 elements"),
+        (lambda: nn.max_pool2d(X, 6, 1, "VALID"), ValueError, "window of 6 elements"),
         (lambda: nn.max_pool(X[0, 0], 2, 2, "VALID"), ValueError, "input must have 3 to 5 dimensions"),
         (lambda: nn.avg_pool2d(X.astype(int), 2, 2, "VALID"), TypeError, "not defined for int64"),
         (lambda: nn.pool(X, 2, "MEDIAN"), ValueError, "pooling_type must be 'MAX' or 'AVG', got 'MEDIAN'"),
@@ -303,3 +303,85 @@ X, W = np.ones((1, 4, 4, 2)), np.ones((3, 3, 2, 5))
 def test_bad_input(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+# ---- windows that are larger than the array --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", ["plain", "function"])
+@pytest.mark.parametrize(
+    ("n", "window", "stride", "dilation"),
+    [(3, 4, 1, 1), (3, 5, 2, 1), (3, 8, 3, 1), (4, 3, 1, 2), (0, 1, 1, 1), (5, 9, 1, 1), (3, 7, 2, 1)],
+)
+def test_a_window_that_is_larger_by_less_than_two_strides_gives_an_empty_result(
+    n: int, window: int, stride: int, dilation: int, form: str
+) -> None:
+    """The same as TensorFlow 2.21, which rounds the number of windows toward zero and refuses a negative one."""
+    missing = (window - 1) * dilation + 1 - n
+    x, w = jt.Variable(np.ones((2, n, 3, 4))), jt.Variable(np.ones((window, 2, 4, 5)))
+    options = {"padding": "VALID", "dilations": [dilation, 1]}
+    calls = {
+        "conv2d": (lambda: nn.conv2d(x, w, [stride, 1], **options), [x, w], 5),
+        "depthwise": (
+            lambda: nn.depthwise_conv2d(x, w[..., :1], [1, stride, stride, 1], "VALID", None, [dilation, 1]),
+            [x, w],
+            4,
+        ),
+        "max": (lambda: nn.pool(x, [window, 2], "MAX", [stride, 1], **options), [x], 4),
+        "avg": (lambda: nn.pool(x, [window, 2], "AVG", [stride, 1], **options), [x], 4),
+    }
+    for name, (call, sources, channels) in calls.items():
+
+        def step(call=call, sources=sources):
+            with jt.GradientTape() as tape:
+                result = call()
+                loss = jt.reduce_sum(result) + 1.0
+            return result, loss, *tape.gradient(loss, sources)
+
+        step = jt.function(step) if form == "function" else step
+        if missing >= 2 * stride:
+            with pytest.raises(jt.errors.InvalidArgumentError, match="does not fit into spatial dimension 0"):
+                step()
+            continue
+        for _ in range(3):
+            result, loss, *gradients = step()
+            assert result.shape == (
+                2,
+                0,
+                1 if name == "depthwise" and stride > 2 else result.shape[2],
+                channels,
+            )
+            assert float(loss) == 1.0
+            for source, gradient in zip(sources, gradients, strict=True):
+                np.testing.assert_array_equal(gradient.numpy(), np.zeros(source.shape))
+
+
+@pytest.mark.parametrize("form", ["plain", "function"])
+def test_lengths_on_both_sides_of_the_window(form: str) -> None:
+    w = data(4, 2, 3).astype(np.float32)
+
+    def step(x):
+        return nn.conv1d(x, w, 1, "VALID"), nn.max_pool1d(x, 4, 1, "VALID")
+
+    call = jt.function(step, input_signature=[jt.TensorSpec([1, None, 2])]) if form == "function" else step
+    for n in (9, 12, 15, 3, 4, 20, 3, 5, 8):
+        x = data(1, n, 2).astype(np.float32)
+        found, greatest = call(jt.constant(x))
+        assert found.shape == (1, n - 3, 3)
+        assert greatest.shape == (1, n - 3, 2)
+        np.testing.assert_allclose(found, convolved(x, w, (1,)), rtol=1e-5, atol=1e-5)
+        np.testing.assert_array_equal(greatest, pooled(x, "MAX", (4,), (1,), "VALID"))
+
+
+def test_a_convolutional_layer_refuses_a_window_that_is_larger_than_its_input() -> None:
+    """As Keras does, whose pooling layers give a result without elements."""
+    x = np.ones((2, 3, 5, 4), np.float32)
+    for layer in (
+        jt.keras.layers.Conv2D(2, 4),
+        jt.keras.layers.DepthwiseConv2D(4),
+        jt.keras.layers.SeparableConv2D(2, 4),
+    ):
+        with pytest.raises(ValueError, match="window of 4 elements"):
+            layer(x)
+    assert jt.keras.layers.MaxPooling2D(5)(x).shape == (2, 0, 1, 4)
+    assert jt.keras.layers.AveragePooling1D(5)(x[0]).shape == (3, 1, 4)

@@ -39,7 +39,7 @@ def avg_pool(
     Raises
     ------
     ShapeError
-        If the input has another number of dimensions, or a window is larger than the array.
+        If the input has another number of dimensions, or a window is larger than the array by two strides or more.
     ValueError
         For other values of an argument.
     DTypeError
@@ -82,7 +82,7 @@ def avg_pool1d(
     Raises
     ------
     ShapeError
-        If the input has another number of dimensions, or a window is larger than the array.
+        If the input has another number of dimensions, or a window is larger than the array by two strides or more.
     ValueError
         For other values of an argument.
     DTypeError
@@ -121,7 +121,7 @@ def avg_pool2d(
     Raises
     ------
     ShapeError
-        If the input has another number of dimensions, or a window is larger than the array.
+        If the input has another number of dimensions, or a window is larger than the array by two strides or more.
     ValueError
         For other values of an argument.
     DTypeError
@@ -160,7 +160,7 @@ def avg_pool3d(
     Raises
     ------
     ShapeError
-        If the input has another number of dimensions, or a window is larger than the array.
+        If the input has another number of dimensions, or a window is larger than the array by two strides or more.
     ValueError
         For other values of an argument.
     DTypeError

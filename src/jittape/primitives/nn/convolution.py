@@ -96,7 +96,7 @@ def convolution(
     Raises
     ------
     ShapeError
-        If the shapes do not fit, or a window is larger than the array.
+        If the shapes do not fit, or a window is larger than the array by two strides or more.
     ValueError
         For other values of an argument.
     DTypeError
@@ -144,7 +144,7 @@ def conv1d(
     Raises
     ------
     ShapeError
-        If the shapes do not fit, or a window is larger than the sequence.
+        If the shapes do not fit, or a window is larger than the sequence by two strides or more.
     ValueError
         For other values of an argument.
     DTypeError
@@ -196,7 +196,7 @@ def conv2d(
     Raises
     ------
     ShapeError
-        If the shapes do not fit, or a window is larger than the image.
+        If the shapes do not fit, or a window is larger than the image by two strides or more.
     ValueError
         For other values of an argument.
     DTypeError
@@ -235,7 +235,7 @@ def conv3d(
     Raises
     ------
     ShapeError
-        If the shapes do not fit, or a window is larger than the volume.
+        If the shapes do not fit, or a window is larger than the volume by two strides or more.
     ValueError
         For other values of an argument.
     DTypeError

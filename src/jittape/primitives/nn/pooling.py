@@ -110,7 +110,7 @@ def max_pool(
     Raises
     ------
     ShapeError
-        If the input has another number of dimensions, or a window is larger than the array.
+        If the input has another number of dimensions, or a window is larger than the array by two strides or more.
     ValueError
         For other values of an argument.
     DTypeError
@@ -157,7 +157,7 @@ def max_pool1d(
     Raises
     ------
     ShapeError
-        If the input has another number of dimensions, or a window is larger than the array.
+        If the input has another number of dimensions, or a window is larger than the array by two strides or more.
     ValueError
         For other values of an argument.
     DTypeError
@@ -196,7 +196,7 @@ def max_pool2d(
     Raises
     ------
     ShapeError
-        If the input has another number of dimensions, or a window is larger than the array.
+        If the input has another number of dimensions, or a window is larger than the array by two strides or more.
     ValueError
         For other values of an argument.
     DTypeError
@@ -235,7 +235,7 @@ def max_pool3d(
     Raises
     ------
     ShapeError
-        If the input has another number of dimensions, or a window is larger than the array.
+        If the input has another number of dimensions, or a window is larger than the array by two strides or more.
     ValueError
         For other values of an argument.
     DTypeError
@@ -277,7 +277,7 @@ def pool(
     Raises
     ------
     ShapeError
-        If the input has another number of dimensions, or a window is larger than the array.
+        If the input has another number of dimensions, or a window is larger than the array by two strides or more.
     ValueError
         For other values of an argument.
     DTypeError

@@ -150,7 +150,8 @@ class Windows(NamedTuple):
         """Return the windows of size `kernel` over `extents`.
 
         With ``"SAME"`` there are ``ceil(extent / stride)`` windows, and the padding is divided equally, as in
-        TensorFlow; if it is odd, there is one more element behind the array.
+        TensorFlow; if it is odd, there is one more element behind the array. There are no windows if up to two strides
+        are missing for the first one, and more is an error: TensorFlow rounds their number toward zero.
         """
         strides, padding, dilations = sliding
         outputs, pairs = [], []
@@ -164,12 +165,15 @@ class Windows(NamedTuple):
                 before, after = total // 2, total - total // 2
             else:
                 before, after = (0, 0) if isinstance(padding, str) else padding[axis]
-                count = (n + before + after - reach) // stride + 1
+                room = n + before + after - reach
+                count = room // stride + 1
                 if count < 1:
-                    raise ShapeError(
-                        f"[{op}] a window of {k} elements with dilation {dilation} does not fit into spatial dimension "
-                        f"{axis} of {n} elements; padding='SAME' adds zeros"
-                    )
+                    if room <= -2 * stride:
+                        raise ShapeError(
+                            f"[{op}] a window of {k} elements with dilation {dilation} does not fit into spatial "
+                            f"dimension {axis} of {n} elements; padding='SAME' adds zeros"
+                        )
+                    count = 0
             outputs.append(count)
             pairs.append((before, after))
         return cls(tuple(extents), tuple(kernel), tuple(outputs), strides, dilations, tuple(pairs))
@@ -198,13 +202,18 @@ class Windows(NamedTuple):
         With `of_elements`, yield only parts with elements of the array: a window much larger than it has few of them.
         """
         axes = tuple(range(1, len(self.kernel) + 1))
-        starts = [range(0, k * d, d) for k, d in zip(self.kernel, self.dilations, strict=True)]
+        starts = [
+            range(0, k * d, d) if count else [0] * k  # parts without elements begin inside the array
+            for k, d, count in zip(self.kernel, self.dilations, self.outputs, strict=True)
+        ]
         if of_elements:
             starts = [self._starts_at_elements(axis, found) for axis, found in enumerate(starts)]
         for offsets in itertools.product(*starts):
             yield Region(axes, offsets, self.outputs, self.strides)
 
-    def _starts_at_elements(self, axis: int, starts: range) -> range:
+    def _starts_at_elements(self, axis: int, starts: range | list[int]) -> range | list[int]:
+        if isinstance(starts, list):
+            return starts[:1]
         before, last = self.padding[axis][0], (self.outputs[axis] - 1) * self.strides[axis]
         seen = [s for s in starts if s < before + self.extents[axis] and s + last >= before]
         return range(seen[0], seen[-1] + 1, starts.step) if seen else starts

@@ -68,8 +68,10 @@ class _Depthwise(Convolution):
 
     def _depthwise(self, inputs: Any) -> Tensor:
         assert self.kernel is not None
-        return depthwise_convolution(
-            type(self).__name__, self.spatial, inputs, self.kernel, **self._window_options()
+        return self._with_windows(
+            depthwise_convolution(
+                type(self).__name__, self.spatial, inputs, self.kernel, **self._window_options()
+            )
         )
 
     def call(self, inputs: Any) -> Tensor:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+from jittape.core.symbolic.extent_functions import is_always
 from jittape.core.user_calls import as_int
+from jittape.errors import ShapeError
 from jittape.keras.activations import Activation, activation_of, linear
 from jittape.keras.layers.data_formats import format_name, format_of, require_dimensions
 from jittape.keras.layers.layer import Layer
@@ -111,7 +113,24 @@ class Convolution(Layer):
         )
         self.bias = self._add_bias(self.filters)
 
+    def _with_windows(self, result: Tensor) -> Tensor:
+        """Return a result; as in Keras, one without elements because no window fits into the inputs is an error.
+
+        Raises
+        ------
+        ShapeError
+        """
+        extents = result.shape[2:] if self._format.startswith("NC") else result.shape[1:-1]
+        for axis, extent in enumerate(extents):
+            if is_always(0, extent):
+                raise ShapeError(
+                    f"[{type(self).__name__}] a window of {self.kernel_size[axis]} elements with dilation "
+                    f"{self.dilation_rate[axis]} does not fit into spatial dimension {axis} of the inputs of layer "
+                    f"{self.name!r}; padding='same' adds zeros"
+                )
+        return result
+
     def call(self, inputs: Any) -> Tensor:
         """Return the convolution of `inputs`."""
         assert self.kernel is not None
-        return self._finished(convolution(inputs, self.kernel, **self._window_options()))
+        return self._finished(self._with_windows(convolution(inputs, self.kernel, **self._window_options())))
