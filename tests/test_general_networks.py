@@ -93,3 +93,67 @@ def test_one_trace_serves_all_lengths(name, monkeypatch):
     assert general.trace_count == 1
     assert len(passes) <= most
     assert sum([count for n, count in kernels.items() if n > 40 and n != 100]) <= 3
+
+
+def adam_with_weight_decay(weights: list[jt.Variable]) -> Callable[[list[Any]], None]:
+    optimizer = jt.keras.optimizers.AdamW(0.01, weight_decay=0.1)
+    return lambda gradients: optimizer.apply_gradients(zip(gradients, weights, strict=True))
+
+
+def by_hand(weights: list[jt.Variable]) -> Callable[[list[Any]], None]:
+    def update(gradients: list[Any]) -> None:
+        for gradient, w in zip(gradients, weights, strict=True):
+            w.assign_sub(0.1 * gradient)
+            w.assign(w * 0.9)
+
+    return update
+
+
+@pytest.mark.parametrize("optimizer", [adam_with_weight_decay, by_hand])
+def test_one_trace_of_a_step_that_reads_variables_after_their_assignment_serves_all_lengths(optimizer):
+    def trained(decorated: bool) -> tuple[Any, Any, int]:
+        weights = [jt.Variable(np.linspace(-1, 1, size).reshape(size // 4, 4)) for size in (12, 16)]
+        update = optimizer(weights)
+
+        def step(x):
+            with jt.GradientTape() as tape:
+                loss = jt.reduce_mean(jt.square(jt.tanh(x @ weights[0]) @ weights[1]))
+            update(tape.gradient(loss, weights))
+            return loss, jt.reduce_sum(weights[0])
+
+        call = jt.function(step, input_signature=[jt.TensorSpec([None, 3], jt.float64)])
+        losses = []
+        for n in (20, 31, 45, 7, 20, 101, 3, 45):
+            x = jt.constant(np.sin(np.arange(3.0 * n)).reshape(n, 3))
+            losses.append([float(value) for value in (call if decorated else step)(x)])
+        return losses, [w.numpy() for w in weights], call.trace_count
+
+    losses, weights, count = trained(True)
+    expected_losses, expected_weights, _ = trained(False)
+    np.testing.assert_allclose(losses, expected_losses, rtol=1e-10, atol=1e-12)
+    for found, expected in zip(weights, expected_weights, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+    assert count <= 2  # the first call of an optimizer creates its Variables
+
+
+def test_a_tape_follows_a_function_of_open_lengths_that_reads_a_variable_after_its_assignment():
+    def scaled(x, w):
+        before = jt.reduce_sum(x * w)
+        w.assign_add([1.0, 1.0, 1.0])
+        return before + 2 * jt.reduce_sum(x * w)
+
+    w = jt.Variable([2.0, 3.0, 4.0])
+    general = jt.function(lambda x: scaled(x, w), input_signature=[jt.TensorSpec([None, 3], jt.float32)])
+    for n in (5, 9, 14, 9):
+        x = jt.ones([n, 3])
+        value = w.numpy()
+        results = []
+        for step in (general, lambda x: scaled(x, w)):
+            w.assign(value)
+            with jt.GradientTape() as tape:
+                tape.watch(x)
+                total = step(x)
+            results.append([total.numpy(), *[g.numpy() for g in tape.gradient(total, [x, w])], w.numpy()])
+        for found, expected in zip(*results, strict=True):
+            np.testing.assert_array_equal(found, expected)
+        np.testing.assert_allclose(results[0][0], n * (3 * value + 2).sum())

@@ -81,6 +81,8 @@ class Concrete:
         Whether the result is a single tensor.
     fast_call : callable
         The fast path; returns `GUARD_FAILED` for arguments that it does not support.
+    may_be_general : bool
+        Whether a trace for other lengths is possible: it does not print, call Python or change the shape of a Variable.
     recordable : bool
         Whether a tape may record the program instead of running the Python function.
     """
@@ -110,14 +112,13 @@ class Concrete:
         self._known_replay: Replay | None = None
         self._input_dtypes = [program.avals[slot].dtype for slot in program.inputs]
         self.sources = [numbers_of.get(id(source), source) for source in sources]
-        special = any(op.primitive.reads_variable or op.primitive.calls_back for op in program.ops)
-        self.recordable = not (special or self.prints or tracing.shape_changes)
-        self.specialized = list(tracing.specialized)
+        used = {op.primitive for op in program.ops}
+        self.may_be_general = not (self.prints or tracing.shape_changes or any([p.calls_back for p in used]))
+        self.recordable = self.may_be_general and not any([p.reads_variable for p in used])
         numbers = [source for source in self.sources if isinstance(source, TracedScalar)]
-        self.computed = list(tracing.computed)
+        self.specialized, self.computed = list(tracing.specialized), list(tracing.computed)
         self.scalars = ScalarProgram(numbers, self.specialized, self.computed)
-        self.visits = 0
-        self._recordings = 0
+        self.visits = self._recordings = 0
         self.ran_compiled = True
         self._compiled: Any = None
         self._executable: Callable[[bool], Any] | None = None

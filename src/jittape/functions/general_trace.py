@@ -151,8 +151,8 @@ class GeneralTrace:
         # Nothing depends on the sets of numbers that are made from here on, so any length may equal one of them.
         hashed = dict(extents.hashed)
         program = trace.program
-        if trace.prints or not trace.recordable:
-            raise ProgramError("a general trace cannot print or call Python")
+        if not trace.may_be_general:
+            raise ProgramError("a general trace cannot print, call Python or change the shape of a Variable")
         if not all(map(_is_plain, trace.result_leaves)):
             raise ProgramError("a result may hide an extent")
         bound = with_constants(program, trace.constants())

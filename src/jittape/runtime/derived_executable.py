@@ -101,7 +101,7 @@ class DerivedExecutable(CompiledExecutable):
         """The schedule, with kernel names and no ops."""
         return self._variant.schedule_of(self._values, self.program)
 
-    def _remade(self, *_: Any, **__: Any) -> Schedule:  # type: ignore[override]
+    def _remade(self, *_: Any, **__: Any) -> Schedule:
         return self._variant.explained_at(self._values)
 
     def run(self, inputs: list[Input], held: int = 0) -> list[Buffer]:
