@@ -83,8 +83,8 @@ class Tuning:
     memory_access_cost: int = 20
     """Cost of loading or storing an element."""
     gemm_bytes_per_ns: Mapping[str, int] = MappingProxyType({
-        "matrix": 400, "vector": 32, "tiny": 64, "tiled": 400, "tiled or matrix": 400, "dots": 128, "rows": 110,
-        "columns": 110,
+        "matrix": 400, "vector": 32, "tiny": 64, "tiled": 400, "tiny or matrix": 400, "tiled or matrix": 400,
+        "dots": 128, "rows": 110, "columns": 110,
     })  # fmt: skip
     """Speed of each form of `Gemm`: multiplications times the bytes of an element, per ns."""
     lapack_bytes_per_ns: int = 40

@@ -219,21 +219,34 @@ def block_sizes(product: Product, unpacked: bool) -> tuple[int, int, int]:
     return extents[0], extents[1], extents[2]
 
 
-def block_sizes_or_zeros(product: Product, dtype: np.dtype[Any], unpacked: bool) -> tuple[int, int, int]:
-    """Return what `block_sizes` does, or zeros for sizes at which jittape's own loops multiply; it adds no guard."""
+def block_sizes_or_zeros(
+    product: Product, dtype: np.dtype[Any], unpacked: bool, form: str
+) -> tuple[int, int, int]:
+    """Return what `block_sizes` does, or zeros for sizes at which jittape's own loops multiply; it adds no guard.
+
+    `form` is one of those that decide at run time.
+    """
     sizes = product.rows, product.columns, product.inner
     layout = product._replace(rows=1, columns=1, inner=1)
     rows, columns, inner = (
-        applied(_block_size_or_zero, axis, *sizes, layout, dtype, unpacked) for axis in range(3)
+        applied(_block_size_or_zero, axis, *sizes, layout, dtype, unpacked, form) for axis in range(3)
     )
     return rows, columns, inner
 
 
 def _block_size_or_zero(
-    axis: int, rows: int, columns: int, inner: int, layout: Product, dtype: np.dtype[Any], unpacked: bool
+    axis: int,
+    rows: int,
+    columns: int,
+    inner: int,
+    layout: Product,
+    dtype: np.dtype[Any],
+    unpacked: bool,
+    form: str,
 ) -> int:
     product = layout._replace(rows=rows, columns=columns, inner=inner)
-    return 0 if _fits_loops(product, dtype) else block_sizes(product, unpacked)[axis]
+    in_loops = _is_tiny(product) if form == "tiny or matrix" else _fits_loops(product, dtype)
+    return 0 if in_loops else block_sizes(product, unpacked)[axis]
 
 
 def _piece_of(extent: int, others: int) -> int:
@@ -306,9 +319,9 @@ def form_of(product: Product, dtype: np.dtype[Any], target: TargetFacts) -> str:
     if dtype.kind == "f" and (not product.y.transposed or is_packed):
         if target.wide_registers:
             return _form_with_wide_registers(product, dtype, target.unpacked)
-        total = product.rows * product.columns * product.inner
-        # Exact, as the bits depend on it.
-        return "tiny" if total <= tuning.tiny_gemm_multiplications else "matrix"
+        if is_open(product.rows * product.columns * product.inner):
+            return "tiny or matrix"
+        return "tiny" if _is_tiny(product) else "matrix"
     return "matrix"
 
 
@@ -338,6 +351,11 @@ def _fits_loops(product: Product, dtype: np.dtype[Any]) -> bool:
         and rows * columns * inner <= tuning.tiled_gemm_multiplications
         and inner * columns * dtype.itemsize <= most_bytes
     )
+
+
+def _is_tiny(product: Product) -> bool:
+    """Return whether loops are faster than a BLAS without AVX-512: exactly, as both may round differently."""
+    return bool(product.rows * product.columns * product.inner <= tuning.tiny_gemm_multiplications)
 
 
 def with_column(product: Product) -> Product:

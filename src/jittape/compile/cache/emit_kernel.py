@@ -33,7 +33,7 @@ from jittape.compile.kernels.exchanges.emit_exchanges import define_exchanges
 from jittape.compile.kernels.gemm.blas_call import define_product
 from jittape.compile.kernels.gemm.gemv import define_gemv
 from jittape.compile.kernels.gemm.skinny_gemm import define_skinny_gemm
-from jittape.compile.kernels.gemm.small_gemm import define_small_gemm, define_tiled_or_matrix
+from jittape.compile.kernels.gemm.small_gemm import define_loops_or_matrix, define_small_gemm
 from jittape.compile.kernels.isotonic.emit_isotonic import define_isotonic_blocks
 from jittape.compile.kernels.lapack.decompositions import define_decomposition
 from jittape.compile.kernels.lapack.emit_expm import define_exponential
@@ -118,8 +118,8 @@ def _definer(kernel: Gemm) -> Callable[[Gemm, ir.Function], None]:
         return define_skinny_gemm
     if kernel.form.startswith(("rows", "columns")):
         return define_gemv
-    if kernel.form == "tiled or matrix":
-        return define_tiled_or_matrix
+    if kernel.form.endswith(" or matrix"):
+        return define_loops_or_matrix
     return define_small_gemm if kernel.form in ("tiny", "tiled") else define_product
 
 

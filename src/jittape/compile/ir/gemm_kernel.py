@@ -13,6 +13,9 @@ from jittape.value_classes import value_class
 
 __all__ = ["Gemm", "bits_of"]
 
+_GENERAL = ("matrix", "tiny", "tiled", "tiny or matrix", "tiled or matrix")
+"""Forms for matrices of any extents."""
+
 
 @value_class
 class Gemm(Kernel):
@@ -27,8 +30,8 @@ class Gemm(Kernel):
     form : str
         ``"matrix"`` is a BLAS call for each product or piece of one, and ``"vector"`` the same for a vector `a1`.
         All other forms are loops of jittape: ``"tiny"``, ``"tiled"``, ``"dots2"`` to ``"dots5"``, and for a vector
-        `a1` ``"rows1"`` to ``"rows16"`` and ``"columns1"`` to ``"columns16"``. ``"tiled or matrix"`` has both codes;
-        the extents of a piece are 0 for sizes at which the loops multiply.
+        `a1` ``"rows1"`` to ``"rows16"`` and ``"columns1"`` to ``"columns16"``. ``"tiny or matrix"`` and
+        ``"tiled or matrix"`` have both codes; the extents of a piece are 0 for sizes at which the loops multiply.
 
     Notes
     -----
@@ -58,7 +61,7 @@ class Gemm(Kernel):
         In the BLAS, the order of a sum along a vector depends on the position of the row. Products of few rows and few
         columns are too short to divide.
         """
-        return self.form in ("matrix", "tiny", "tiled", "tiled or matrix") or self.form.startswith("rows")
+        return self.form in _GENERAL or self.form.startswith("rows")
 
     @property
     def made_for(self) -> str:
@@ -73,7 +76,7 @@ class Gemm(Kernel):
     @property
     def scales(self) -> bool:
         """Whether one kernel writes products and adds them, as `alpha` and `beta` say."""
-        return self.form in ("matrix", "vector", "tiny", "tiled", "tiled or matrix")
+        return self.form in (*_GENERAL, "vector")
 
     @cached_property
     def text(self) -> str:

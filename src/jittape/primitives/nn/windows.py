@@ -10,6 +10,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+from jittape.core.symbolic.extent_functions import is_always
 from jittape.core.user_calls import as_array, shown
 from jittape.errors import InvalidArgumentError, ShapeError
 from jittape.primitives.shape.reshaping import hashable
@@ -203,7 +204,7 @@ class Windows(NamedTuple):
         """
         axes = tuple(range(1, len(self.kernel) + 1))
         starts = [
-            range(0, k * d, d) if count else [0] * k  # parts without elements begin inside the array
+            [0] * k if is_always(0, count) else range(0, k * d, d)  # the empty parts begin inside the array
             for k, d, count in zip(self.kernel, self.dilations, self.outputs, strict=True)
         ]
         if of_elements:

@@ -65,8 +65,8 @@ class GemmLowering:
     def _lower(self, product: Product, dtype: np.dtype[Any], added: bool) -> LoweredGemm:
         target = self.target()
         form = form_of(product, dtype, target)
-        if form == "tiled or matrix":
-            cut = block_sizes_or_zeros(product, dtype, target.unpacked)
+        if form.endswith(" or matrix"):
+            cut = block_sizes_or_zeros(product, dtype, target.unpacked, form)
         else:
             cut = block_sizes(product, form == "matrix" and target.unpacked)
         if form.startswith(("vector", "rows", "columns")):

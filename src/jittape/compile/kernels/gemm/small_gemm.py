@@ -45,7 +45,7 @@ from jittape.compile.llvm.ir_value import llvm_type
 from jittape.compile.llvm.ir_vectors import first_lanes, masked_load, masked_store, spread
 from jittape.core.tuning import tuning
 
-__all__ = ["Masks", "Vectors", "define_small_gemm", "define_tiled_or_matrix"]
+__all__ = ["Masks", "Vectors", "define_loops_or_matrix", "define_small_gemm"]
 
 Masks = Sequence[ir.Value | None]
 """For each register of a row the mask of its lanes in use; None for all lanes."""
@@ -63,7 +63,7 @@ def define_small_gemm(kernel: Gemm, function: ir.Function) -> None:
         _SmallGemm(kernel, one).emit()
 
 
-def define_tiled_or_matrix(kernel: Gemm, function: ir.Function) -> None:
+def define_loops_or_matrix(kernel: Gemm, function: ir.Function) -> None:
     """Emit a kernel that multiplies in loops or by the BLAS, as its sizes say: one kernel serves all lengths.
 
     Both are functions. In one function, loops over a transposed x had too few registers and took 12 to 19 % longer.
@@ -72,7 +72,7 @@ def define_tiled_or_matrix(kernel: Gemm, function: ir.Function) -> None:
     in_loops = builder.icmp_signed("==", size(builder, function, kernel.SYMBOLS.index("pk")), integer(0))
     with builder.if_else(in_loops) as branches:
         for branch, form, define in zip(
-            branches, ("tiled", "matrix"), (define_small_gemm, define_product), strict=True
+            branches, kernel.form.split(" or "), (define_small_gemm, define_product), strict=True
         ):
             inner = ir.Function(function.module, function.function_type, f"{function.name}_{form}")
             inner.linkage = "internal"
