@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from jittape.compile.cache.kernel_cache import registry
-from jittape.compile.llvm.built_in_functions import as_function
 from jittape.native.built_in import built_in
 
 if TYPE_CHECKING:
     from llvmlite import ir
 
-__all__ = ["collector_exclusion"]
-
-
-@cache
-def collector_exclusion() -> Callable[[Sequence[Any]], Any] | None:
-    """Return the function, which takes a list; None if there is no machine code over objects."""
-    definition = built_in("untrack", _write)
-    return None if definition is None else as_function(registry.address_of(definition))
+__all__ = ["EXCLUSION"]
 
 
 def _write(function: ir.Function, places: Mapping[str, int]) -> None:
@@ -36,3 +26,7 @@ def _write(function: ir.Function, places: Mapping[str, int]) -> None:
         with code.builder.if_then(tracked):
             code.call("PyObject_GC_UnTrack", item)
     return_integer(code.builder, integer(0))
+
+
+EXCLUSION = built_in("untrack", _write)
+"""The function, which takes a list; None if there is no machine code over objects."""

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import ref
-
-if TYPE_CHECKING:
-    from jittape.runtime.path_executable import PathExecutable
 
 __all__ = ["compiled_paths", "executables_for_one_run", "let_release", "release_cold"]
 
-_paths: list[ref[PathExecutable]] = []
-"""The paths that have been compiled; some may be gone or released, or appear again after that."""
+_paths: list[ref[Any]] = []
+"""Each `PathExecutable` that has been compiled; some may be gone or released, or appear again after that."""
 _for_one_run: list[ref[deque[Any]]] = []
 """The executables of each variant that wait for another length."""
 
 
-def let_release(path: PathExecutable) -> None:
+def let_release(path: Any) -> None:
     """Let `release_cold` release a path that was compiled."""
     _follow_registry()
     _paths.append(ref(path))
@@ -38,8 +35,8 @@ def _follow_registry() -> None:
     registry.relieve = release_cold
 
 
-def compiled_paths() -> list[PathExecutable]:
-    """Return the paths that are compiled now, the oldest first."""
+def compiled_paths() -> list[Any]:
+    """Return each `PathExecutable` that is compiled now, the oldest first."""
     paths = dict.fromkeys([known() for known in list(_paths)])
     return [path for path in paths if path is not None and path._compiled is not None]
 

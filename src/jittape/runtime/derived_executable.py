@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from jittape.compile.cache.kernel_cache import registry
 from jittape.compile.ir.kernel import Kernel
@@ -18,9 +18,6 @@ from jittape.runtime.executable import CompiledExecutable, counts_of_origins
 from jittape.runtime.gc_tracking import untrack
 from jittape.runtime.launch_tables import LaunchTable
 from jittape.runtime.workspace import Input, Layout, PoisonedWorkspace, Workspace
-
-if TYPE_CHECKING:
-    from jittape.runtime.general_executable import Variant
 
 __all__ = ["DerivedExecutable", "LoadedKernels"]
 
@@ -36,7 +33,7 @@ class LoadedKernels:
 
 
 class DerivedExecutable(CompiledExecutable):
-    """An executable of a variant, which computes its program and its schedule only if someone asks for them.
+    """An executable of a `Variant`, which computes its program and its schedule only if someone asks for them.
 
     If it serves one run only, it then serves another length: making one for each of 1,000 lengths takes 0.02 ms each,
     and the garbage collector visits six more objects for each.
@@ -49,7 +46,7 @@ class DerivedExecutable(CompiledExecutable):
 
     note_seconds: Callable[[float], None] | None = None
 
-    def __init__(self, variant: Variant, layout: Layout, code: LoadedKernels, for_one_run: bool) -> None:
+    def __init__(self, variant: Any, layout: Layout, code: LoadedKernels, for_one_run: bool) -> None:
         self._variant = variant
         self._donated = variant.donated
         self.is_cached = self._lacks_ops = True
