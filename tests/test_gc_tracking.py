@@ -9,7 +9,7 @@ import pytest
 import jittape as jt
 from jittape.core.program import Op
 from jittape.primitives.elementwise.trigonometric import sin_op
-from jittape.recording.trie import Node, _known, trie
+from jittape.recording.trie import Node, _latest, trie
 from jittape.recording.trie_insertion import _untrack_plain
 from jittape.runtime.counters import counters
 
@@ -88,7 +88,7 @@ def drop_all_paths() -> None:
     """Drop all paths and what refers to the latest one, and collect them."""
     trie.clear()
     float(jt.constant(1.0) + 1.0)
-    _known.node = None
+    _latest.paths = []
     gc.collect()
 
 
@@ -199,7 +199,7 @@ def test_dropped_recorded_nodes_are_collected(drop):
             float(tape.gradient(y, tape.watched_variables()[0]))
     finally:
         jt.config.max_trie_nodes = before
-    _known.node = None
+    _latest.paths = []
     gc.collect()
     # The trie may still have some of them.
     assert sum(ref() is not None for ref in seen) < len(seen) / 2
