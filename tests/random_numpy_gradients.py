@@ -23,7 +23,7 @@ __all__ = ["gradient_mismatch", "random_gradient_call"]
 
 NOT_COMPARED = (
     "linalg.cholesky linalg.eigh linalg.eigvalsh histogram histogram2d histogramdd histogram_bin_edges "
-    "linalg.eig linalg.eigvals sort_complex roots method.tolist"
+    "linalg.eig linalg.eigvals sort_complex roots method.tolist method.item method.__complex__"
 )
 """Functions of symmetric matrices, of which NumPy reads one half, and functions whose results have no gradient."""
 WRITES = "fill_diagonal put put_along_axis putmask place copyto"
@@ -194,7 +194,7 @@ def _value_mismatch(call: Call) -> str | None:
     def arrays(namespace: Any, own: Any) -> list[Any]:
         return [x if isinstance(x, type) else np.asarray(x) for x in results_of(call, namespace, own)]
 
-    wanted = _quietly(arrays, np, np.array)
+    wanted = _quietly(arrays, np, np.ndarray.copy)
     for namespace in (jnp,) if call.name in WRITES.split() else (np, jnp):
         found = _quietly(arrays, namespace, jt.constant)
         if (
@@ -272,7 +272,7 @@ def wrong_gradient(call: Call) -> str | None:
     def moved(step: float) -> Callable[[Any], Any]:
         def own(a: Any) -> Any:
             known = moves.get(id(a))
-            return a.copy() if known is None else np.asarray(a + known[0] + step * known[1])
+            return a.copy() if known is None else np.array(a + known[0] + step * known[1], order="C")
 
         return own
 

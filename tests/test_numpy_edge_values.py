@@ -325,3 +325,26 @@ def test_pieces_that_are_numbers_are_stored_as_numpy_stores_them(value: Any, dty
     if isinstance(value, np.float64) and dtype == "uint8":
         return  # the result depends on the processor
     _check_as_numpy(lambda np, a: np.piecewise(a, [a > 1, a < 0], [value, 1]), np.array([1, 2, 0], dtype))
+
+
+@pytest.mark.parametrize("name", ["matmul", "vecdot", "matvec", "vecmat"])
+@pytest.mark.parametrize("out", [(), (1,), (3,), (2, 1), (2, 3), (1, 3), (3, 3), (5, 2, 3), (2, 3, 3)])
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [((1, 3), (3,)), ((3,), (3,)), ((3,), (3, 3)), ((2, 3, 3), (3, 1)), ((1, 3), (3, 3)), ((3, 3), (3,))],
+)
+def test_products_write_only_to_a_target_with_their_last_dimensions(
+    name: str, left: tuple[int, ...], right: tuple[int, ...], out: tuple[int, ...]
+) -> None:
+    if not hasattr(np, name):  # NumPy before 2.2
+        return
+    if left == (1, 3) and len(out) < 2:  # NumPy drops dimensions of length 1
+        return
+
+    def written(np: Any, a: Any, b: Any, target: Any) -> Any:
+        target = target.copy()
+        getattr(np, name)(a, b, out=target)
+        return target
+
+    arrays = [np.arange(math.prod(shape), dtype=float).reshape(shape) for shape in (left, right)]
+    _check_as_numpy(written, *arrays, np.zeros(out))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import re
 import warnings
 from collections.abc import Callable
 from functools import cache
@@ -37,6 +38,7 @@ __all__ = [
     "dtype_of",
     "element_as",
     "given",
+    "has_core",
     "has_tensor",
     "initial_beside",
     "is_mask",
@@ -236,6 +238,16 @@ def with_names(adapter: Callable[..., Any]) -> Callable[..., Any]:
         return adapter(*operands, *rest, **dict(named))
 
     return called
+
+
+def has_core(ufunc: np.ufunc, inputs: tuple[Any, ...], out: Any, result: Any) -> bool:
+    """Return whether `out` has the last dimensions of a product such as ``matmul``: they do not broadcast to those."""
+    if ufunc.signature is None:
+        return True
+    rank = len(re.findall(r"\w+", ufunc.signature.partition("->")[2]))
+    if "?" in ufunc.signature:  # of the dimension that a vector lacks
+        rank -= sum([len(shape_of(x)) == 1 for x in inputs])
+    return not rank or tuple(out.aval.shape[-rank:]) == tuple(shape_of(result)[-rank:])
 
 
 def write(out: Any, result: Any, casting: Any = "same_kind", mask: Any = True, exact: bool = False) -> Any:

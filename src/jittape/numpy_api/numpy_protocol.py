@@ -25,6 +25,7 @@ from jittape.numpy_api.numpy_functions import FUNCTIONS
 from jittape.numpy_api.numpy_operands import (
     array_like,
     dtype_of,
+    has_core,
     initial_beside,
     is_mask,
     numpy_function,
@@ -333,7 +334,10 @@ def _into(
         kwargs |= initial_beside(kwargs, out[0].aval.dtype)
     found = array_ufunc(ufunc, method, *inputs, **kwargs)
     results = found if isinstance(found, tuple) else (found,)
-    written = [r if o is None else write(o, r, casting, where) for o, r in zip(out, results, strict=True)]
+    written = [
+        r if o is None else write(o, r, casting, where, exact=not has_core(ufunc, inputs, o, r))
+        for o, r in zip(out, results, strict=True)
+    ]
     return tuple(written) if isinstance(found, tuple) else written[0]
 
 
