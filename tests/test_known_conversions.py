@@ -42,6 +42,25 @@ def test_tensors_and_arrays_are_converted_in_each_step(make, dtype):
         assert tape.gradient(target, x).tolist() == [2.0] * 6
 
 
+def test_astype_converts_in_each_step():
+    for step in range(STEPS):
+        a = values(step)
+        for dtype in (np.float32, "float64", jnp.complex64):
+            x, v = jt.constant(a), jt.Variable(a)
+            with jt.GradientTape() as tape:
+                tape.watch(x)
+                y = jnp.astype(x, dtype)
+                target = jt.reduce_sum(jt.math.real(y))
+            same(y, a.astype(dtype))
+            same(jnp.astype(v, dtype, copy=False), a.astype(dtype))
+            same(jnp.astype(a, dtype), a.astype(dtype))
+            assert tape.gradient(target, x).tolist() == [1.0] * 6
+            x[0] = 5.0
+            same(y, a.astype(dtype))
+    with pytest.raises(TypeError, match="must be a tensor or an array"):
+        jnp.astype([1.0], float)
+
+
 def test_one_line_converts_operands_of_many_dtypes_shapes_and_kinds():
     made = [
         np.array([1.5, -2.0]),

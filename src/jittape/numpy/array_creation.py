@@ -30,7 +30,7 @@ from jittape.primitives.identity import identity
 from jittape.primitives.shape import creation
 from jittape.primitives.shape.reshaping import broadcast_to, reshape
 from jittape.recording.convert import constant, plain_kind
-from jittape.recording.machine_code.path_tables import NUMBERS
+from jittape.recording.machine_code.path_tables import NUMBERS, STRUCTURE
 from jittape.recording.operators import Operators
 from jittape.recording.tensor import Tensor, any_recorded, tensor_of
 
@@ -154,7 +154,7 @@ def copy(a: Any, order: Any = "K", subok: bool = False) -> Tensor:
 def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Tensor:
     """Return a tensor in another dtype; see `numpy.astype`."""
     check_device(device)
-    if not isinstance(x, (Operators, np.ndarray)):
+    if not (hasattr(x, "_aval") or isinstance(x, np.ndarray)):
         raise named(TypeError(f"x must be a tensor or an array, got {shown(x)}; use asarray"))
     return cast(x, dtype)
 
@@ -355,6 +355,7 @@ CREATION: dict[str, Callable[..., Any]] = {
 
 PLANNED: dict[Any, int] = {
     **dict.fromkeys((empty, full, geomspace, linspace, logspace, ones, zeros), NUMBERS),
+    astype: STRUCTURE,
     **{CREATION[name]: NUMBERS for name in ("arange", "eye", "identity", "tri")},
     **{CREATION[name]: NUMBERS for name in ("bartlett", "blackman", "hamming", "hanning", "kaiser")},
 }
