@@ -420,6 +420,22 @@ def test_a_lost_gradient_raises(order):
     assert grad(lambda x: x * float(onp.float64(2.0)))(3.0) == 2.0
 
 
+@pytest.mark.filterwarnings("ignore::jittape.TapeExitWarning")
+def test_integers_that_index_arrays_lose_no_gradient():
+    """Their conversions are found beside one that loses it."""
+    table = onp.arange(12.0).reshape(3, 4)
+
+    def interpolated(x):
+        left = np.floor(x).astype(int)
+        return np.sum(table[left, left + 1] * (x - left) + table[left, left] * (1 - x + left)) + np.sum(x)
+
+    x = onp.array([0.3, 1.2, 0.8])
+    for _ in range(3):
+        onp.testing.assert_allclose(grad(interpolated)(x), [2.0, 2.0, 2.0])
+    with pytest.raises(TypeError, match=r"float\(\).*gradient would be lost"):
+        grad(lambda x: interpolated(x) + float(x[0]))(x)
+
+
 # ---- boxes -----------------------------------------------------------------------------------------------------------
 
 

@@ -277,19 +277,20 @@ class TapeInterval:
         if self._accessed and value.__class__ is Variable and value.trainable:
             return True
         slots = (self._slots_of if self._earlier else trace.slots_of)(value)
-        return bool(slots) and self._depends_on_watched(trace, slots[-1])
+        return bool(slots) and self.depend_on_watched(trace, {slots[-1]})
 
-    def _depends_on_watched(self, trace: Trace, slot: int) -> bool:
-        """Return whether `slot` depends on something watched, by a walk backwards from `slot`."""
+    def depend_on_watched(self, trace: Trace, slots: set[int]) -> bool:
+        """Return whether a slot depends on something watched, by one walk backwards; integers have no gradient."""
+        wanted = {s for s in slots if is_differentiable(aval_of(trace.node, s).dtype)}
         view = self.view(trace)
         since = {watched: at for at, watched in reversed(view.watches)}
         if self._accessed:
             versions = self._versions(trace).values()
             since.update({s: -1 for variable, slots in versions if variable.trainable for s in slots})
         never = trace.node.n_slots + 1
-        if since.get(slot, never) < never:
+        if any(since.get(slot, never) < never for slot in wanted):
             return True
-        wanted, node = {slot}, trace.node
+        node = trace.node
         while wanted and node.parent is not None:
             for op in reversed(node.ops):
                 if op.out not in wanted or not view.records(op.out):

@@ -71,8 +71,13 @@ def refuse_exits(tape: GradientTape) -> None:
     trace = tape._interval.trace
     if trace is None or not trace.exits:
         return
-    for (slot, code, at), found in trace.exits.items():
-        if found[0] not in _ON_PURPOSE and slot >= 0 and tape._interval._depends_on_watched(trace, slot):
+    exits = [
+        (key, found) for key, found in trace.exits.items() if found[0] not in _ON_PURPOSE and key[0] >= 0
+    ]
+    if not tape._interval.depend_on_watched(trace, {key[0] for key, _ in exits}):
+        return
+    for (slot, code, at), found in exits:
+        if tape._interval.depend_on_watched(trace, {slot}):
             raise TypeError(
                 f"{described((slot, code, at), found)} takes the value of a varied number, so its gradient would be "
                 "lost: write it with jittape.autograd.numpy, or take autograd.tracer.getval(x) to leave it out"
