@@ -231,8 +231,12 @@ def _bits_of(
     """Return the bytes of a constant, whose parameter `name` is `value`; None if the number is structural."""
     if dtype.kind == "b":
         return None
-    with np.errstate(over="ignore"):
-        number = primitive.impl(**{key: value if key == name else other for key, other in params})
+    parameters = {key: value if key == name else other for key, other in params}
+    if dtype.char == "d":  # no float overflows; without `errstate`, the bits take 2.3 instead of 3.8 µs
+        number = primitive.impl(**parameters)
+    else:
+        with np.errstate(over="ignore"):
+            number = primitive.impl(**parameters)
     plain = float(number)
     if not math.isfinite(plain) or plain in STRUCTURAL:
         return None
