@@ -190,3 +190,11 @@ def test_decorators_names_and_docstrings_are_those_of_numpy():
     assert calls == [1.0, 2.0]
     assert jnp.vectorize(lambda: 5)() == 5
     assert "pyfunc" in repr(jnp.vectorize.__doc__)
+
+
+def test_numpys_own_class_names_the_one_that_records():
+    x = jt.constant(GRID)
+    with jt.GradientTape() as tape:
+        tape.watch(x)
+        with pytest.warns(jt.TapeExitWarning, match=r"jittape\.numpy\.vectorize records"):
+            np.vectorize(bigger)(x)

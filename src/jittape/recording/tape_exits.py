@@ -316,7 +316,7 @@ def remedy_for(name: str, site: Site, function: Any) -> str:
     if any([function is f for f in _STACKING]):
         return "jt.stack([...]) records"
     if name.endswith(_VECTORIZED) or isinstance(function, np.vectorize):
-        return "jt.vectorized_map records, and so do jittape's operations on the whole tensor"
+        return "jittape.numpy.vectorize records, and so do jt.vectorized_map and ops on the whole tensor"
     if function is np.bincount or function is np.histogram:
         return "jt.tensor_scatter_nd_add records"
     if module.partition(".")[0] == "numpy":
