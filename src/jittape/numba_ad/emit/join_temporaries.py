@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from jittape.numba_ad.lower.control_flow import nodes_of
 from jittape.numba_ad.scalar_rules import ONE_OPERAND
 
 __all__ = ["join_temporaries"]
@@ -66,7 +66,7 @@ def _names(s: ast.stmt, known: dict[ast.stmt, _Names]) -> _Names:
     """Return the names of a statement; `known` has those of the statements of inner blocks, or gets them."""
     found = _Names()
     own = _header(s) if isinstance(s, COMPOUND) else [s]
-    for node in _nodes(own):
+    for node in nodes_of(own):
         if isinstance(node, ast.Name):
             if isinstance(node.ctx, ast.Load):
                 found.loads.append(node.id)
@@ -87,22 +87,6 @@ def _known_names(s: ast.stmt, known: dict[ast.stmt, _Names]) -> _Names:
     if found is None:
         found = known[s] = _names(s, known)
     return found
-
-
-def _nodes(trees: Sequence[ast.AST]) -> Iterator[ast.AST]:
-    """Yield nodes and all nodes inside except operators and contexts; `ast.walk` takes twice the time."""
-    waiting = list(trees)
-    while waiting:
-        node = waiting.pop()
-        yield node
-        if isinstance(node, (ast.Name, ast.Constant)):
-            continue
-        for name in node._fields:
-            value = getattr(node, name)
-            if isinstance(value, list):
-                waiting += value
-            elif isinstance(value, (ast.expr, ast.stmt, ast.keyword)):
-                waiting.append(value)
 
 
 def _header(s: ast.stmt) -> list[ast.AST]:
@@ -221,7 +205,7 @@ class _Joiner:
 
     def _uses(self, position: int, name: str, value: ast.expr) -> list[int] | None:
         """Return the positions of the statements that use a temporary; None if one of them may find another value."""
-        nodes = list(_nodes([value]))
+        nodes = list(nodes_of([value]))
         operands = {node.id for node in nodes if isinstance(node, ast.Name)}
         reads = any(isinstance(node, ast.Subscript) for node in nodes)
         uses: list[int] = []
@@ -271,7 +255,7 @@ def _comment(s: ast.stmt, line: str) -> str:
 
 def _can_contain(s: ast.stmt, name: str) -> bool:
     """Return whether a statement does not index a name or take an attribute of it."""
-    nodes = _nodes(_header(s) if isinstance(s, COMPOUND) else [s])
+    nodes = nodes_of(_header(s) if isinstance(s, COMPOUND) else [s])
     bases = [node.value for node in nodes if isinstance(node, (ast.Subscript, ast.Attribute))]
     return all(not isinstance(base, ast.Name) or base.id != name for base in bases)
 

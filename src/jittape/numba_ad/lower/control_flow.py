@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "always_returns",
     "assigned_names",
     "loaded_names",
+    "nodes_of",
     "rebound_names",
     "split_results",
     "without_jumps",
@@ -78,7 +79,9 @@ def without_jumps(body: list[ast.stmt], loops: tuple[str, ...] = ()) -> list[ast
 
 
 def without_loop_else(body: list[ast.stmt]) -> list[ast.stmt]:
-    """Return a copy of `body` in which branches after loops do what the ``else`` of the loops did."""
+    """Return `body`, or a copy in which branches after loops do what the ``else`` of the loops did."""
+    if not any(isinstance(n, (ast.For, ast.While)) and n.orelse for n in nodes_of(body)):
+        return body
     module = _LoopElse().visit(copy.deepcopy(ast.Module(body, [])))
     return list(module.body)
 
@@ -113,13 +116,29 @@ def _before_breaks(body: list[ast.stmt], flag: str) -> list[ast.stmt]:
     return result
 
 
+def nodes_of(trees: Sequence[ast.AST]) -> Iterator[ast.AST]:
+    """Yield nodes and all nodes inside except operators and contexts; `ast.walk` takes twice the time."""
+    waiting = list(trees)
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if isinstance(node, (ast.Name, ast.Constant)):
+            continue
+        for name in node._fields:
+            value = getattr(node, name)
+            if isinstance(value, list):
+                waiting += [one for one in value if isinstance(one, ast.AST)]
+            elif isinstance(value, (ast.expr, ast.stmt, ast.keyword, ast.arguments)):
+                waiting.append(value)
+
+
 def split_results(tree: ast.AST, body: list[ast.stmt]) -> list[str]:
     """Assign the items of returned tuples in `body` to names of their own, which a loop can carry; return the names.
 
     All ``return`` statements of the function `tree` must have tuples with the same number of items; otherwise there
     are no names.
     """
-    values = [n.value for n in ast.walk(tree) if isinstance(n, ast.Return)]
+    values = [n.value for n in nodes_of([tree]) if isinstance(n, ast.Return)]
     items = [
         v.elts
         for v in values
@@ -128,7 +147,7 @@ def split_results(tree: ast.AST, body: list[ast.stmt]) -> list[str]:
     if not items or len(items) < len(values) or len({len(one) for one in items}) > 1:
         return []
     names = [f"{VALUE}{i}" for i in range(len(items[0]))]
-    for s in (n for one in body for n in ast.walk(one) if isinstance(n, ast.Assign)):
+    for s in (n for n in nodes_of(body) if isinstance(n, ast.Assign)):
         if isinstance(s.targets[0], ast.Name) and s.targets[0].id == VALUE:
             s.targets = [_at(s, ast.Tuple([ast.Name(name, ast.Store()) for name in names], ast.Store()))]
     return names
@@ -194,10 +213,14 @@ def _breaks(body: list[ast.stmt]) -> bool:
 
 def assigned_names(body: list[ast.stmt]) -> list[str]:
     """Return the names that `body` assigns, without duplicates."""
-    found = {
-        n.id for s in body for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
-    }
-    return sorted(found | {name for s in body for name in _flags(s)})
+    found: set[str] = set()
+    for node in nodes_of(body):
+        if isinstance(node, ast.Name):
+            if isinstance(node.ctx, ast.Store):
+                found.add(node.id)
+        elif getattr(node, "number", None) is not None:  # a loop with jumps
+            found.update((f"%skip{node.number}", f"%stop{node.number}"))  # type: ignore[attr-defined]
+    return sorted(found)
 
 
 def rebound_names(node: ast.stmt, is_resize: Callable[[ast.Assign], bool]) -> set[str]:
@@ -205,22 +228,22 @@ def rebound_names(node: ast.stmt, is_resize: Callable[[ast.Assign], bool]) -> se
 
     An update such as ``x += 1`` binds no array, and neither does an assignment for which `is_resize` is true.
     """
-    updated: list[ast.expr] = [n.target for n in ast.walk(node) if isinstance(n, ast.AugAssign)]
-    updated += [n.targets[0] for n in ast.walk(node) if isinstance(n, ast.Assign) and is_resize(n)]
-    names = [n for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+    names: list[ast.Name] = []
+    updated: set[ast.expr] = set()
+    for n in nodes_of([node]):
+        if isinstance(n, ast.Name):
+            names += [n] if isinstance(n.ctx, ast.Store) else []
+        elif isinstance(n, ast.AugAssign):
+            updated.add(n.target)
+        elif isinstance(n, ast.Assign) and is_resize(n):
+            updated.add(n.targets[0])
     return {name.id for name in names if name not in updated}
-
-
-def _flags(statement: ast.stmt) -> Iterator[str]:
-    for node in ast.walk(statement):
-        if getattr(node, "number", None) is not None:
-            yield from (f"%skip{node.number}", f"%stop{node.number}")  # type: ignore[attr-defined]
 
 
 def loaded_names(node: ast.AST) -> dict[str, int]:
     """Return how often each name is read inside `node`."""
     counts: dict[str, int] = {}
-    for child in ast.walk(node):
+    for child in nodes_of([node]):
         name = child.id if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Load) else None
         if isinstance(child, ast.AugAssign) and isinstance(child.target, ast.Name):
             name = child.target.id

@@ -93,8 +93,20 @@ class Source:
         return vars(builtins)[name]
 
 
-_LINES: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
-"""Code, source lines, number of the first line and file of functions, as they were at the first reading."""
+@dataclass(frozen=True)
+class _Read:
+    """What was found at the first reading of a function; the file may have changed since."""
+
+    code: types.CodeType
+    is_derived: bool
+    tree: ast.FunctionDef
+    file: str
+    lines: list[str]
+    local_functions: dict[str, ast.FunctionDef]
+
+
+_READ: weakref.WeakKeyDictionary[Any, _Read] = weakref.WeakKeyDictionary()
+"""Functions that were read. Their trees are not changed; a gradient reads each several times, at 3 ms a function."""
 
 
 def _user_function(python: Any) -> Any:
@@ -110,7 +122,22 @@ def _user_function(python: Any) -> Any:
 def read_source(function: Any, purpose: str) -> Source:
     """Read an ``@njit`` function; raise NoGradientError for one without source text or with unusual parameters."""
     python = function.py_func
-    lines, first, file = _source_lines(python, purpose)
+    parallel = bool(function.targetoptions.get("parallel"))
+    known = _READ.get(python)
+    if (
+        known is not None
+        and known.code is python.__code__
+        and known.is_derived == hasattr(python, "derived_from")
+    ):
+        return Source(python, known.tree, known.file, known.lines, parallel, known.local_functions)
+    try:
+        lines, first = inspect.getsourcelines(python)
+    except (OSError, TypeError):
+        raise NoGradientError(
+            f"{purpose}: the source text of {python.__name__} is not available. Define the function in a file or in a "
+            "notebook cell"
+        ) from None
+    file = inspect.getsourcefile(python) or "<unknown>"
     name = python.__name__
     where = f"{purpose}: {file}:{first}: `{name}`"
     tree = _definition(lines)
@@ -122,7 +149,6 @@ def read_source(function: Any, purpose: str) -> Source:
             f"{where}: the lines there are not the source of the function, because the file has changed since Python "
             "read it. Reload the module or start Python again"
         )
-    _LINES[python] = python.__code__, lines, first, file
     arguments = tree.args
     if arguments.vararg or arguments.kwarg or arguments.kwonlyargs or arguments.posonlyargs:
         raise NoGradientError(
@@ -132,24 +158,12 @@ def read_source(function: Any, purpose: str) -> Source:
         if isinstance(node, (ast.Yield, ast.YieldFrom)):
             raise NoGradientError(f"{where}: a generator has no gradient. Return the values in an array")
     ast.increment_lineno(tree, first - 1)
-    if hasattr(python, "derived_from"):
+    is_derived = hasattr(python, "derived_from")
+    if is_derived:
         tree.body = join_branches(tree.body)
     local_functions = lift_local_functions(tree)
-    return Source(python, tree, file, lines, bool(function.targetoptions.get("parallel")), local_functions)
-
-
-def _source_lines(python: Any, purpose: str) -> tuple[list[str], int, str]:
-    code, *known = _LINES.get(python, (None,))
-    if code is python.__code__:  # the file may have changed since
-        return known[0], known[1], known[2]
-    try:
-        lines, first = inspect.getsourcelines(python)
-    except (OSError, TypeError):
-        raise NoGradientError(
-            f"{purpose}: the source text of {python.__name__} is not available. Define the function in a file or in a "
-            "notebook cell"
-        ) from None
-    return lines, first, inspect.getsourcefile(python) or "<unknown>"
+    _READ[python] = _Read(python.__code__, is_derived, tree, file, lines, local_functions)
+    return Source(python, tree, file, lines, parallel, local_functions)
 
 
 def _definition(lines: list[str]) -> ast.FunctionDef | None:

@@ -131,7 +131,7 @@ class _Calls(Loops):
         self, source: Source, variables: dict[str, Any], path: tuple[Any, ...], line: Where | None = None
     ) -> Any:
         """Lower the body of a function; return its result. `line` is shown in place of its own lines."""
-        self.sources.append(ast.unparse(source.tree))
+        self.sources.append("".join(source.lines))
         statements = without_loop_else(source.tree.body)
         body = without_jumps(statements)
         items = split_results(source.tree, body)
