@@ -65,6 +65,9 @@ BINDINGS = {
     "two views": "y = x[1:4]; z = x[2:]; z[0] = z[1] * y[2]",
     "asarray": "y = np.asarray(x)",
     "ascontiguousarray": "y = np.ascontiguousarray(x)",
+    "column": "m = x.reshape(2, 3).T; y = np.ascontiguousarray(m[:, 1])",
+    "every element": "y = np.asfortranarray(x[::1])",
+    "every second element": "y = np.asfortranarray(x[::2])",
     "copy": "y = x.copy()",
     "atleast": "y = np.atleast_1d(x)",
 }

@@ -62,7 +62,7 @@ class Root:
     """The memory of an argument or of an allocated array.
 
     That of a name which a loop or a branch rebinds has `origins`: other memory that the name can refer to in Python,
-    and its epochs.
+    and its epochs. `reason` is the beginning of the error if a write makes the difference visible.
     """
 
     name: str
@@ -70,6 +70,7 @@ class Root:
     block: Block | None = None
     epoch: int = 0
     origins: tuple[tuple[Root, int], ...] = ()
+    reason: str = "a loop or branch rebinds the array"
 
 
 @dataclass(eq=False)

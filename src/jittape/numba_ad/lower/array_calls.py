@@ -224,9 +224,20 @@ def _as_array(builder: Builder, x: Any, dtype: Any = None) -> Any:
     return _from_items(builder, x, dtype)
 
 
-def _in_order(builder: Builder, x: Any) -> Array:
+def in_order(builder: Builder, x: Any, layout: str = "C") -> Array:
+    """Return an array with its elements in an order; a copy, unless Numba knows that they are."""
     x = as_array(builder, x)
-    return x if x.type.layout == "C" else copied(builder, x)
+    own = x.type.layout
+    if own == layout or (x.type.ndim == 1 and own != "A"):
+        return x
+    found = materialize(builder, replace(as_lazy(builder, x), layout=layout), x.name)
+    if own == "A":  # Numba looks at the strides when the code runs, and copies only if it must
+        found.root.origins = (*x.root.origins, (x.root, x.root.epoch))
+        found.root.reason = (
+            "np.ascontiguousarray and np.asfortranarray copy only if the order differs: they may return "
+            "the array"
+        )
+    return found
 
 
 def _clipped(builder: Builder, x: Any, low: Any, high: Any) -> Any:
@@ -322,7 +333,7 @@ ARRAY_CALLS: dict[Any, Callable[..., Any]] = {
     np.fliplr: _flipped(1),
     np.array: _from_items,
     np.asarray: _as_array,
-    np.ascontiguousarray: _in_order,
+    np.ascontiguousarray: in_order,
     np.full_like: _filled_like,
     np.clip: _clipped,
     np.argmax: _extreme(np.argmax),

@@ -187,7 +187,7 @@ class Builder:
         """Refuse to read an array that a loop or branch rebinds if one that it can be was written meanwhile."""
         if any(root.epoch != epoch for root, epoch in array.root.origins):
             raise self.refusal(
-                f"a loop or branch rebinds the array {_shown(array)}, and the array from before is written after it",
+                f"{array.root.reason} {_shown(array)}, and the array from before is written after it",
                 "Copy the array before, as in `u = u.copy()`.",
             )
 
@@ -199,7 +199,7 @@ class Builder:
             )
         if array.root.origins:
             raise self.refusal(
-                f"a loop or branch rebinds the array {_shown(array)}, and this may write the array from before it",
+                f"{array.root.reason} {_shown(array)}, and this may write the array from before it",
                 "Write to a copy, as in `u = u.copy()`.",
             )
         if not isinstance(array.type.dtype, types.Float) and is_float(value.type):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from jittape.numba_ad.lower.array_calls import (
     as_array,
     as_shape,
     call_text,
+    in_order,
     literal,
     numba_dtype,
     passive_number,
@@ -194,10 +194,7 @@ def at_least_3d(builder: Builder, x: Any) -> Array:
 
 
 def _fortran_order(builder: Builder, x: Any) -> Array:
-    array = as_array(builder, x)
-    if array.type.layout == "F" or array.type.ndim == 1:
-        return array
-    return materialize(builder, replace(as_lazy(builder, array), layout="F"), array.name)
+    return in_order(builder, x, "F")
 
 
 def _broadcast(builder: Builder, array: Any, shape: Any) -> Lazy:
