@@ -208,7 +208,10 @@ def overlapping_outputs(a, x):
     np.add(x[1:], x[:-1], x[1:])
     np.multiply(x[::-1], a[0, 0], x)
     np.sin(x[:-1], x[1:])
-    return np.sum(x * x * a[1, 1])
+    np.add(x[::-1] * 2.0, x, x)
+    square = np.outer(x[:3], a[0, :3])
+    np.multiply(square.T, 0.5, square)
+    return np.sum(x * x * a[1, 1]) + np.sum(square * a[:, :3])
 
 
 def test_outputs_that_overlap_with_operands_are_those_of_numba():

@@ -95,7 +95,7 @@ class Source:
 
 @dataclass(frozen=True)
 class _Read:
-    """What was found at the first reading of a function; the file may have changed since."""
+    """Source of a function at its first reading; the file may have changed since."""
 
     code: types.CodeType
     is_derived: bool

@@ -174,8 +174,9 @@ def _scalar_function(builder: Builder, function: Any, arguments: list[Any], keyw
         out = keywords["out"]
         if not isinstance(out, Array):
             raise builder.refusal(f"{_name(function)} can only write into an array", WAY_OUT)
-        # Numba does not copy operands that overlap with the result, as NumPy does.
-        assign(builder, out, elementwise(builder, rule, arguments), buffered=False)
+        # Numba does not copy arrays that overlap with the result, as NumPy does; expressions are other arrays.
+        operands = [evaluated(builder, x) for x in arguments]
+        assign(builder, out, elementwise(builder, rule, operands), buffered=False)
         return out
     if any(isinstance(x, (Array, Lazy)) for x in arguments):
         return elementwise(builder, rule, arguments)

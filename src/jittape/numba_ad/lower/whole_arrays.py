@@ -122,11 +122,14 @@ def assign(builder: Builder, target: Array, value: Any, sign: str = "", buffered
     """Write ``target[...] = value``, or update it with `sign`.
 
     If `value` reads other views of the same array, it is computed completely before the first write. Without
-    `buffered`, each element is computed just before it is written.
+    `buffered`, each element is computed just before it is written, in Numba's order.
     """
     lazy = as_lazy(builder, value)
     check_unwritten(builder, lazy)
-    if buffered and any(array.root is target.root and array is not target for array, _ in lazy.reads):
+    overlaps = any(array.root is target.root and array is not target for array, _ in lazy.reads)
+    layouts = [array.type.layout for array, _ in lazy.reads] + [target.type.layout] * bool(sign)
+    columns_first = overlaps and layouts.count("F") > layouts.count("C")
+    if buffered and overlaps:
         lazy = as_lazy(builder, materialize(builder, lazy, "copied"))
     sizes = [builder.dim(target, axis) for axis in range(target.type.ndim)]
     if len(lazy.dims) > len(sizes):
@@ -141,7 +144,10 @@ def assign(builder: Builder, target: Array, value: Any, sign: str = "", buffered
         used = [constant(0) if _is_one(n) else i for n, i in zip(lazy.dims, used, strict=True)]
         builder.store(target, indices, lazy.element(used), sign)
 
-    builder.nest(sizes, write)
+    if columns_first:
+        builder.nest(sizes[::-1], lambda indices: write(indices[::-1]))
+    else:
+        builder.nest(sizes, write)
 
 
 def matmul(builder: Builder, x: Any, y: Any) -> Any:
