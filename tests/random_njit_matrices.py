@@ -34,7 +34,8 @@ class MatrixStatements:
             f"d = {one}.copy()",
             f"{target}[:, :] = {self.vector()} * {self.tall()}[:, None]",
             f"d = np.zeros((r, c)) + {atom}", f"d = np.outer({self.tall()}, {self.vector()}) * 0.5",
-            f"np.multiply({one}, 0.5, {target})",
+            # Numba's order for arrays that overlap depends on their layouts, which copies of arguments do not have.
+            f"np.multiply({one} + t, 0.5, {target})",
             f"d = np.maximum({one}, {atom}) - np.minimum({other}, t)",
         )  # fmt: skip
 

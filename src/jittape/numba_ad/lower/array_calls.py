@@ -32,6 +32,7 @@ __all__ = [
     "call_text",
     "copied",
     "flattened",
+    "in_order",
     "literal",
     "numba_dtype",
     "passive_number",
