@@ -300,7 +300,7 @@ def angles(steps: int) -> list[Any]:
     return found
 
 
-def test_few_segments_that_repeat_often_are_compiled_at_the_first_visit() -> None:
+def test_few_segments_that_repeat_often_are_compiled_at_the_first_visit(new_step: None) -> None:
     jt.config.cache = False
     try:
         assert interpreted_visits(2000, 2) == [0, 0]
@@ -309,7 +309,7 @@ def test_few_segments_that_repeat_often_are_compiled_at_the_first_visit() -> Non
         jt.config.cache = True
 
 
-def test_a_schedule_on_disk_is_loaded_at_the_first_visit() -> None:
+def test_a_schedule_on_disk_is_loaded_at_the_first_visit(new_step: None) -> None:
     assert interpreted_visits(150, 2) == [1, 0]
     assert interpreted_visits(150, 2) == [0, 0]
 
