@@ -6,6 +6,7 @@ kernel. A value that two kernels round differently equals no extremum: the gradi
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -48,6 +49,7 @@ CHOICES: dict[str, Callable[[Any, Any], Any]] = {
     "greatest": lambda s, row: 0.3 * row * jt.reduce_max(s * row - 0.2 * row) + row,
 }
 SHAPES = [(3, 3, 8), (16, 4, 16), (64, 3, 3), (64, 5, 3), (200, 40, 3), (7, 4, 33), (5, 60, 17)]
+PAIRS = {pair: number for number, pair in enumerate(itertools.product(VALUES, EXTREMA))}
 
 
 def arrays(rows: int, m: int, k: int, dtype: str) -> list[Any]:
@@ -70,7 +72,9 @@ def test_gradients_of_extrema_find_the_elements(name, extremum, dtype):
             loss = jt.reduce_sum(found)
         return [g.numpy() for g in tape.gradient(loss, [x, y])]
 
-    for shape in SHAPES:
+    # Every pair meets every shape, in one of the two dtypes: all of both compiled 3,500 programs, in 190 s.
+    first = (PAIRS[name, extremum] + (dtype == "float32")) % 2
+    for shape in SHAPES[first::2]:
         x, y = arrays(*shape, dtype)
         for reads in (False, True):
             wanted = gradients(x, y, reads)  # interpreted
