@@ -227,26 +227,26 @@ def block_sizes_or_zeros(
     `form` is one of those that decide at run time.
     """
     sizes = product.rows, product.columns, product.inner
+    if form == "tiny or matrix":  # without AVX-512 the BLAS multiplies whole matrices
+        total = math.prod(sizes)
+        rows, columns, inner = (applied(_size_unless_tiny, size, total) for size in sizes)
+        return rows, columns, inner
     layout = product._replace(rows=1, columns=1, inner=1)
     rows, columns, inner = (
-        applied(_block_size_or_zero, axis, *sizes, layout, dtype, unpacked, form) for axis in range(3)
+        applied(_block_size_or_zero, axis, *sizes, layout, dtype, unpacked) for axis in range(3)
     )
     return rows, columns, inner
 
 
+def _size_unless_tiny(size: int, total: int) -> int:
+    return 0 if total <= tuning.tiny_gemm_multiplications else max(size, 1)
+
+
 def _block_size_or_zero(
-    axis: int,
-    rows: int,
-    columns: int,
-    inner: int,
-    layout: Product,
-    dtype: np.dtype[Any],
-    unpacked: bool,
-    form: str,
+    axis: int, rows: int, columns: int, inner: int, layout: Product, dtype: np.dtype[Any], unpacked: bool
 ) -> int:
     product = layout._replace(rows=rows, columns=columns, inner=inner)
-    in_loops = _is_tiny(product) if form == "tiny or matrix" else _fits_loops(product, dtype)
-    return 0 if in_loops else block_sizes(product, unpacked)[axis]
+    return 0 if _fits_loops(product, dtype) else block_sizes(product, unpacked)[axis]
 
 
 def _piece_of(extent: int, others: int) -> int:
