@@ -239,7 +239,7 @@ def block_sizes_or_zeros(
 
 
 def _size_unless_tiny(size: int, total: int) -> int:
-    return 0 if total <= tuning.tiny_gemm_multiplications else max(size, 1)
+    return 0 if _is_tiny(total) else max(size, 1)
 
 
 def _block_size_or_zero(
@@ -319,9 +319,10 @@ def form_of(product: Product, dtype: np.dtype[Any], target: TargetFacts) -> str:
     if dtype.kind == "f" and (not product.y.transposed or is_packed):
         if target.wide_registers:
             return _form_with_wide_registers(product, dtype, target.unpacked)
-        if is_open(product.rows * product.columns * product.inner):
+        total = product.rows * product.columns * product.inner
+        if is_open(total):
             return "tiny or matrix"
-        return "tiny" if _is_tiny(product) else "matrix"
+        return "tiny" if _is_tiny(total) else "matrix"
     return "matrix"
 
 
@@ -353,9 +354,9 @@ def _fits_loops(product: Product, dtype: np.dtype[Any]) -> bool:
     )
 
 
-def _is_tiny(product: Product) -> bool:
+def _is_tiny(multiplications: int) -> bool:
     """Return whether loops are faster than a BLAS without AVX-512: exactly, as both may round differently."""
-    return bool(product.rows * product.columns * product.inner <= tuning.tiny_gemm_multiplications)
+    return multiplications <= tuning.tiny_gemm_multiplications
 
 
 def with_column(product: Product) -> Product:
