@@ -89,16 +89,26 @@ def test_no_complex_numbers_for_floats():
 
 
 @pytest.mark.parametrize(
-    ("value", "dtype"), [(300, "uint8"), ([1, 300], "uint8"), (-1, "uint64"), ([2**40], "int32")]
+    ("value", "dtype"),
+    [(300, "uint8"), ([1, 300], "uint8"), (-1, "uint64"), ([2**40], "int32"), ([-1, 2**63], "uint64")],
 )
 def test_integers_that_do_not_fit(value, dtype):
     with pytest.raises(OverflowError, match=f"does not fit {dtype}"):
         jt.constant(value, dtype)
 
 
-def test_integers_beyond_all_dtypes():
+@pytest.mark.parametrize("value", [2**70, [2**63], [0, 2**63], [[-1, 0], [1, 2**64 - 1]]])
+def test_integers_beyond_all_dtypes(value):
     with pytest.raises(OverflowError, match="does not fit int64"):
-        jt.constant(2**70)
+        jt.constant(value)
+
+
+@pytest.mark.parametrize("convert", [jt.constant, jt.convert_to_tensor, jt.Variable])
+def test_small_and_large_unsigned_integers_in_one_list(convert):
+    value = [[0, True], [2**63 + 1, 2**64 - 1]]
+    result = convert(value, dtype=jt.uint64).numpy()
+    assert result.dtype == np.uint64
+    assert result.tolist() == value
 
 
 def test_floats_that_do_not_fit_are_infinite_without_a_warning():

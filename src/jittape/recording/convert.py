@@ -323,6 +323,8 @@ def _from_sequence(
     array: np.ndarray[Any, Any], value: Any, dtype: np.dtype[Any] | None
 ) -> np.ndarray[Any, Any]:
     """Return the array of a sequence of Python numbers in the dtype that jittape gives such numbers."""
+    if array.dtype == np.float64 and array.size and array.max() >= 2.0**63:
+        array = _exact_integers(array, value, dtype or int64)
     if dtype is None:
         dtype = default_dtype(KINDS[kind_of(array.dtype)].python)
         if dtype == int32 and array.size and not -(2**31) <= array.min() <= array.max() < 2**31:
@@ -332,6 +334,15 @@ def _from_sequence(
         if dtype.kind in "iu":
             _refuse_overflow(int(array.min()), int(array.max()), dtype)
     return _cast(array, dtype)
+
+
+def _exact_integers(array: np.ndarray[Any, Any], value: Any, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """Return the integers of `value` in uint64 if NumPy rounded them to float64, the join of int64 and uint64."""
+    leaves = list(leaves_of(value))
+    if dtype.kind not in "iu" or not all(isinstance(v, int) for v in leaves):
+        return array
+    _refuse_overflow(min(leaves), max(leaves), dtype)
+    return np.array(value, np.uint64)
 
 
 def _refuse_overflow(least: int, greatest: int, dtype: np.dtype[Any]) -> None:
