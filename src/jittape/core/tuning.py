@@ -257,6 +257,8 @@ class Tuning:
     """Minimum cost of a vectorized loop for each column in windows: LLVM adds two of float64 in 2.3 us, not 3.7."""
     heavy_loop_cost: int = 320
     """Maximum cost of a loop that handles several vectors at a time; one vector of a larger loop is parallel enough."""
+    hoisted_loop_cost: int = 64
+    """Maximum cost of a loop before which broadcasts are made; values of a larger loop need all registers."""
     vector_loop_loads: int = 10
     """Maximum loads of a loop that handles two vectors at a time; more do not fit the registers."""
     four_vectors_arrays: int = 4

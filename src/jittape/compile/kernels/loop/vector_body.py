@@ -11,11 +11,13 @@ from llvmlite import ir
 
 from jittape.compile.ir.instructions import Address, Instruction, KernelLoad, Linear
 from jittape.compile.ir.loop_kernel import LoopKernel
+from jittape.compile.kernels.loop.hoist_invariants import hoist_invariants
 from jittape.compile.kernels.loop.scalar_body import NO_WRAP, ScalarBody
 from jittape.compile.kernels.loop.strided_vectors import load_column, store_columns
 from jittape.compile.kernels.loop.vectorize import (
     Lanes,
     addresses_of,
+    cost_of_innermost,
     is_adjacent,
     is_reversed,
     loads_of,
@@ -38,6 +40,7 @@ from jittape.compile.llvm.ir_vectors import (
     reversed_lanes,
     spread,
 )
+from jittape.core.tuning import tuning
 
 __all__ = ["VectorBody"]
 
@@ -138,9 +141,12 @@ class VectorBody(ScalarBody):
         assert self.vectors is not None
         builder, lanes = self.builder, self.vectors.at_once
         whole = builder.and_(count, integer(-lanes))
+        before = builder.block
         with for_steps(builder, integer(0), whole, integer(lanes), as_written=True) as index:
             self._move(start, index, lanes)
             body()
+        if cost_of_innermost(self.kernel) <= tuning.hoisted_loop_cost:
+            hoist_invariants(builder, before)
         self.width = None
         return whole
 
