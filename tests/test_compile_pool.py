@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
+import resource
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,6 +21,7 @@ from jittape.compile.cache import kernel_cache as registry_module
 from jittape.compile.cache.kernel_cache import Registry
 from jittape.compile.llvm import target, unlocked_calls
 from jittape.compile.llvm.compile_pool import _Workers, mapped
+from jittape.compile.llvm.definition import Effort
 from jittape.compile.llvm.target import ModuleText, compile_module
 from jittape.core.simplify import simplify
 from jittape.primitives.elementwise.exponential import exp, log, sqrt
@@ -115,6 +119,23 @@ def test_kernels_are_shared_out_among_threads(threads: int, monkeypatch: pytest.
     addresses, _ = Registry().addresses(kernels)
     assert len(set(addresses)) == 5
     assert len(used) == (2 if threads == 1 else 6)  # the driver is worth less than kernels are
+
+
+@pytest.mark.parametrize("effort", list(Effort))
+def test_compiled_modules_leave_no_memory_behind(effort: Effort) -> None:
+    texts = [module(float(i))._replace(effort=effort) for i in range(300)]
+    for text in texts[:50]:
+        compile_module(text)
+    before = resident_kilobytes()
+    for text in texts:
+        compile_module(text)
+    # a pass manager takes 16 kB or more
+    assert resident_kilobytes() - before < 300 * 5
+
+
+def resident_kilobytes() -> int:
+    ctypes.CDLL(None).malloc_trim(0)
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize() // 1024
 
 
 LEFT = """
