@@ -255,7 +255,8 @@ def test_counts_and_orders() -> None:
 
 
 ZETA_POINTS = [
-    *np.linspace(-30.0, 3.0, 67), -260.3, -200.5, -171.0, -1e-12, 1 - 1e-9, 1 + 1e-9, np.inf, -np.inf, np.nan,
+    *np.linspace(-30.0, 3.0, 67), -260.3, -200.5, -171.0, -300.0, -1e4, -1e-12, 1 - 1e-9, 1 + 1e-9,
+    1e5, 1e15, 1e30, np.inf, -np.inf, np.nan,
 ]  # fmt: skip
 
 

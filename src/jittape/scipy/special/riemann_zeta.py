@@ -7,10 +7,12 @@ import math
 from functools import cache
 from typing import Any
 
+import numpy as np
+
 from jittape.primitives.elementwise import special
 from jittape.primitives.elementwise.arithmetic import add, multiply, negative, subtract
 from jittape.primitives.elementwise.bits import is_nan
-from jittape.primitives.elementwise.comparison import greater, greater_equal, less, logical_and, where
+from jittape.primitives.elementwise.comparison import equal, greater, greater_equal, less, logical_and, where
 from jittape.primitives.elementwise.division import divide
 from jittape.primitives.elementwise.exponential import exp, expm1
 from jittape.primitives.elementwise.gamma_beta import gamma
@@ -66,7 +68,11 @@ def _zeta_of_negative(s: Any) -> Any:
     moderate = where(is_large, 2.0, t)
     small = multiply(gamma(moderate), exp(multiply(moderate, -math.log(2 * math.pi))))
     factor = where(is_large, exp(add(special.lgamma(t), log_power)), small)
-    return multiply(multiply(2.0, wave), multiply(factor, special.zeta(t, 1.0)))
+    product = multiply(factor, special.zeta(t, 1.0))
+    # At an even number the value is 0 although the product overflows, and the derivative is infinite.
+    overflows = logical_and(equal(wave, 0.0), greater(product, float(np.finfo(s.dtype).max)))
+    product = where(overflows, float(np.finfo(s.dtype).max), product)
+    return multiply(multiply(2.0, wave), product)
 
 
 _LEAST_FRACTION = -0.5

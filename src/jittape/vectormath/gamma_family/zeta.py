@@ -33,6 +33,10 @@ _BERNOULLI = (
 )
 #: Number of terms that are added one by one.
 _HEAD = 9
+_GREATEST_EXPONENT = 1000.0
+"""Exponent from which on the powers of all numbers above `_HEAD` are 0."""
+_MOST_BITS = 1020
+"""Greatest exponent of the power of two that scales a sum, so that the sum from q = 1 does not overflow."""
 _LOG2_E = math.log2(math.e)
 LARGEST_ORDER = 170
 """Largest order of `tensor_polygamma`; the factorial of a larger one overflows."""
@@ -49,7 +53,7 @@ def polygamma(m: Any, x: Any, order: int) -> Any:
     sign = 1.0 if order % 2 else -1.0
     # The sum times the factorial may be a normal number although the sum is none.
     factorial = math.factorial(order)
-    unit = 2 ** round(math.log2(factorial) / (order + 1))
+    unit = 2 ** min(round(math.log2(factorial) / (order + 1)), _MOST_BITS // (order + 1))
     argument = m.where(x < 0, 1 - x, x)
     zeta = _zeta_of_integer(m, order + 1, m.where(argument == np.inf, 1.0, argument), float(unit))
     positive = sign * m.where(argument == np.inf, 0.0, factorial / unit ** (order + 1) * zeta)
@@ -116,8 +120,8 @@ def zeta(m: Any, s: Any, q: Any) -> Any:
 def _scaled_zeta(m: Any, s: Any, q: Any, scale: Any) -> Any:
     """Return the sum of ``(scale * (q + k))**-s`` over k from 0, for s > 1; `scale` is a power of two.
 
-    For q below 0 and an integer s, the terms of both signs are sums from u = q - floor(q), from 1 - u and from 1 - q.
-    At 0 and the negative integers the result is infinite if s is even, else nan.
+    For q below 0 and an integer s, the terms of both signs are sums from u = q - floor(q), from ceil(q) - q and from
+    1 - q. At 0 and the negative integers the result is infinite if s is even, else nan.
     """
     nan, infinity = m.literal(np.nan, q.dtype), m.literal(np.inf, q.dtype)
     exponent = m.where((s > 1) & (s < np.inf), s, 2.0)
@@ -127,7 +131,8 @@ def _scaled_zeta(m: Any, s: Any, q: Any, scale: Any) -> Any:
 
     def step(_: Any, fixed: tuple[Any, ...], now: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
         finite, u, exponent, scale = fixed
-        first = _zeta(m, exponent, m.where(u > 0, 1 - u, 0.5), 0, scale)
+        below_next = -finite - m.floor(-finite)  # exact, unlike 1 - u
+        first = _zeta(m, exponent, m.where(below_next > 0, below_next, 0.5), 0, scale)
         return u == u, (first - _zeta(m, exponent, 1 - m.where(finite < 0, finite, 0.0), 0, scale),)
 
     (others,) = m.repeat(step, (finite, u, exponent, scale), (m.literal(0, q.dtype),), 1, finite > 0)
@@ -159,16 +164,19 @@ def _zeta(m: Any, s: Any, q: Any, order: int, scale: Any) -> Any:
     inverse = 1 / w
     minus_log = -m.log(w)
     # Derivatives of the factors of w**(1 - s): 1 / (s - 1), and the products s (s + 1) ... of the Bernoulli terms.
+    bounded = m.minimum(s, _GREATEST_EXPONENT)  # the product of larger ones overflows, and the power is 0
     factors = [1 / (s - 1)]
     for k in range(1, order + 1):
         factors.append(factors[-1] * (-k / (s - 1)))
     factors[0] = factors[0] + 0.5 * inverse
-    rising = [s] + [m.literal(1.0 if k == 1 else 0.0, q.dtype) for k in range(1, order + 1)]
+    rising = [bounded] + [m.literal(1.0 if k == 1 else 0.0, q.dtype) for k in range(1, order + 1)]
     square = inverse * inverse
     weight = square
     for k, number in enumerate(_BERNOULLI):
         for offset in (2 * k - 1, 2 * k) if k else ():
-            rising = [rising[j] * (s + offset) + (j * rising[j - 1] if j else 0.0) for j in range(order + 1)]
+            rising = [
+                rising[j] * (bounded + offset) + (j * rising[j - 1] if j else 0.0) for j in range(order + 1)
+            ]
         factors = [factor + number * (rise * weight) for factor, rise in zip(factors, rising, strict=True)]
         weight = weight * square
     tail, power = factors[order], m.literal(1, q.dtype)
@@ -176,12 +184,12 @@ def _zeta(m: Any, s: Any, q: Any, order: int, scale: Any) -> Any:
         power = power * minus_log
         tail = tail + comb(order, k) * (power * factors[order - k])
     # Not a multiple of w**-s, which may be too small for a normal number.
-    total = (power_of_positive(m, w * scale, 1 - s) / scale) * (tail - w_error * ((s * inverse) * tail))
+    total = (power_of_positive(m, w * scale, 1 - s) / scale) * (tail - w_error * ((bounded * inverse) * tail))
 
     def step(row: tuple[Any, ...], _: Any, sums: tuple[Any, ...]) -> tuple[Any, ...]:
         base, error = two_sum(m, q, row[0])
         term = power_of_positive(m, base * scale, -s)
-        term = term - term * (s * error / base)
+        term = term - m.where(term == np.inf, 0.0, term * (s * error / base))
         for _ in range(order):
             term = term * -m.log(base)
         return (sums[0] + term,)
@@ -199,7 +207,7 @@ def tensor_polygamma(m: Any, order: Any, x: Any) -> Any:
     half = 0.5 * inner
     # The factorial times ``unit**-s`` has a moderate size, by Stirling's formula, so the sum is not too small.
     s = inner + 1
-    bits = m.rint(m.maximum(m.log2(s) - _LOG2_E, 0.0))
+    bits = m.minimum(m.rint(m.maximum(m.log2(s) - _LOG2_E, 0.0)), m.floor(_MOST_BITS / s))
     first = m.floor(0.5 * s)
     factorial = (m.gamma(s) * m.exp2(-bits * first)) * m.exp2(-bits * (s - first))
     size = factorial * _scaled_zeta(m, s, x, m.exp2(-bits))
