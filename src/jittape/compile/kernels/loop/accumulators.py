@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
-
 import numpy as np
 from llvmlite import ir
 
 from jittape.compile.ir.instructions import KernelReduction
 from jittape.compile.ir.kernel import label_of
 from jittape.compile.kernels.loop.pairwise import LEVELS, call_add, call_combine
-from jittape.compile.kernels.loop.scalar_body import I64, LaneMath
+from jittape.compile.kernels.loop.scalar_body import I64, NO_WRAP, LaneMath
 from jittape.compile.kernels.loop.vector_body import VectorBody
 from jittape.compile.llvm.ir_helpers import alloca_once, integer
 from jittape.compile.llvm.ir_value import IRValue, memory_type
 from jittape.compile.llvm.ir_vectors import like
 from jittape.core.forms import Reduce
+from jittape.core.tuning import tuning
 
 __all__ = ["Accumulator"]
 
@@ -33,12 +32,20 @@ class Accumulator:
         if self.is_chunked:
             self.count = alloca_once(nest.builder, I64)
             self.partials = alloca_once(nest.builder, kind, size=integer(LEVELS))
+            # The total of the rows since the last partial sum, and the number of their elements.
+            self.rows = alloca_once(nest.builder, kind)
+            self.elements = alloca_once(nest.builder, I64)
 
     def begin(self) -> None:
         if self.is_chunked:
             self.nest.builder.store(integer(0), self.count)
+            self._begin_rows()
         if self.is_innermost or not self.is_chunked:
             self._store(self.nest.identity(self.reduction))
+
+    def _begin_rows(self) -> None:
+        self.nest.builder.store(integer(0), self.elements)
+        self.nest.store_to(self.rows, self.nest.identity(self.reduction))
 
     def begin_chunk(self) -> None:
         self._store(self.nest.identity(self.reduction))
@@ -89,17 +96,38 @@ class Accumulator:
             total = nest.combine(r, total.lanes_from(0, lanes), total.lanes_from(lanes, lanes))
         return total
 
-    def finish_chunk(self, several: ir.Value) -> None:
-        """Add the chunk's result to the pairwise summation; the result of a single chunk is that of the loop."""
-        with self._if(several):
-            value = self._load().ir
-            builder, once = self.nest.builder, self.nest.kernel.depth == 1
-            call_add(builder, self._label, self._combine, self.partials, self.count, value, once)
+    def finish_chunk(self, several: ir.Value, elements: ir.Value) -> None:
+        """Add the chunk's result to the pairwise summation; the result of a single chunk is that of the loop.
+
+        A sum over several loops goes on with the next rows until it has the elements of a chunk or 64 sums of rows:
+        the sum of 10,000 rows of 10 elements takes 43 µs, and 57 with each row as a chunk.
+        """
+        nest, r, builder = self.nest, self.reduction, self.nest.builder
+        if self.is_innermost:
+            # Without the branch, 2,000 sums of 32 elements take 34 µs instead of 24.
+            with builder.if_then(several):
+                self._add_to_partials(self._load())
+            return
+        # Rows begin with a total of their own: LLVM's vector loops would wait for that of the row before.
+        rows = nest.combine(r, nest.load_from(self.rows, r.dtype), self._load())
+        nest.store_to(self.rows, rows)
+        least = integer(tuning.sum_chunk_elements // 64)
+        counted = builder.select(builder.icmp_signed("<", elements, least), least, elements)
+        known = builder.add(builder.load(self.elements), counted, flags=NO_WRAP)
+        builder.store(known, self.elements)
+        full = builder.icmp_signed(">=", known, integer(tuning.sum_chunk_elements))
+        with builder.if_then(full, likely=False):
+            self._add_to_partials(rows)
+            self._begin_rows()
+
+    def _add_to_partials(self, value: IRValue) -> None:
+        builder, once = self.nest.builder, self.nest.kernel.depth == 1
+        call_add(builder, self._label, self._combine, self.partials, self.count, value.ir, once)
 
     def finish_loop(self, several: ir.Value) -> None:
         """Combine the partial results after the loop over chunks."""
         if self.is_innermost:
-            with self._if(several):
+            with self.nest.builder.if_then(several):
                 self._combine_partials()
 
     def finish(self) -> None:
@@ -114,13 +142,10 @@ class Accumulator:
         nest.store(address, result)
 
     def _combine_partials(self) -> None:
-        builder, start = self.nest.builder, self.nest.identity(self.reduction)
+        nest, r, builder = self.nest, self.reduction, self.nest.builder
+        start = nest.identity(r) if self.is_innermost else nest.load_from(self.rows, r.dtype)
         total = call_combine(builder, self._label, self._combine, self.partials, self.count, start.ir)
-        self._store(IRValue(builder, total, self.reduction.dtype))
-
-    def _if(self, several: ir.Value) -> AbstractContextManager[object]:
-        """Enter a branch for several chunks: without it, 2,000 sums of 32 elements take 34 µs instead of 24."""
-        return self.nest.builder.if_then(several) if self.is_innermost else nullcontext()
+        self._store(IRValue(builder, total, r.dtype))
 
     def _load(self) -> IRValue:
         return self.nest.load_from(self.total, self.reduction.dtype)

@@ -5,8 +5,8 @@ are never inputs), no branches in the body except around masked loads, and, for 
 chunk.
 
 Floating-point reductions along the innermost loop go in chunks of `sum_chunk_elements` elements. A chunk is summed in
-vector lanes; the sums of chunks are combined pairwise, as a binary counter carries. The order depends on the sizes
-alone, and the error grows with the logarithm of the number of chunks.
+vector lanes; the sums of chunks are combined pairwise, as a binary counter carries. Rows of sums over several loops
+share a chunk. The order depends on the sizes alone, and the error grows with the logarithm of the number of chunks.
 """
 
 from __future__ import annotations
@@ -357,7 +357,7 @@ class _NestEmitter(VectorBody):
                 accumulator.begin_chunk()
             self._chunk(count, start)
             for accumulator in chunked:
-                accumulator.finish_chunk(several)
+                accumulator.finish_chunk(several, count)
 
         several = builder.icmp_signed(">", chunks, integer(1))
         self.loop("chunk", chunks, one_chunk)
