@@ -24,7 +24,7 @@ import numpy as np
 from numba.extending import is_jitted
 
 from jittape.numba_ad.global_arrays import digest_of, has_constant
-from jittape.numba_ad.gradient_folder import digest, write_atomically
+from jittape.numba_ad.gradient_folder import digest, read_file, write_atomically
 from jittape.numba_ad.user_rules import rule_of
 from jittape.version import __version__
 
@@ -76,16 +76,16 @@ def note_check(folder: Path, gradient: Any, module: str) -> None:
 
 def read_entry(folder: Path, key: str) -> dict[str, Any] | None:
     """Return what is stored for a key, with the text of the generated module; None without an intact entry."""
-    path = folder / f"{key}.json"
+    path = f"{folder}/{key}.json"
     try:
-        entry: dict[str, Any] = json.loads(path.read_bytes())
-        text = (folder / f"{entry['module']}.py").read_text(encoding="utf-8")
-        intact = digest(text.encode()) == entry["digest"]
+        entry: dict[str, Any] = json.loads(read_file(path))
+        text = read_file(f"{folder}/{entry['module']}.py")
+        intact = digest(text) == entry["digest"]
     except (OSError, ValueError, KeyError, TypeError):
         return None
     with contextlib.suppress(OSError):  # a folder that is only read
         os.utime(path)  # the least recently used gradients are deleted first
-    return entry | {"text": text} if intact else None
+    return entry | {"text": text.decode()} if intact else None
 
 
 def write_entry(folder: Path, key: str, module: str, text: str, **content: Any) -> None:
@@ -102,11 +102,11 @@ def _package_state() -> str:
     for folder in folders:  # `Path.rglob` takes 2 ms, half the time of loading a gradient
         with os.scandir(folder) as entries:
             for entry in entries:
-                if entry.is_dir():
-                    folders.append(entry.path)
-                elif entry.name.endswith(".py"):
+                if entry.name.endswith(".py"):
                     state = entry.stat()
                     found.append((entry.path, state.st_size, state.st_mtime_ns))
+                elif entry.name != "__pycache__" and entry.is_dir():
+                    folders.append(entry.path)
     return digest(repr(sorted(found)).encode())
 
 
