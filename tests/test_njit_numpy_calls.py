@@ -67,6 +67,7 @@ def insertions(a, x):
     total += (
         np.sum(np.resize(x, (3, 4)) ** 2 * a) + np.sum(np.diagflat(x, 1) ** 3) + np.sum(np.ediff1d(a) ** 3)
     )
+    total += np.sum(np.append(x, x[1] ** 2) ** 3) + np.sum(np.append(a, (x[0], 2.0)) ** 2 * np.arange(14))
     total += np.sum(np.bincount(np.array([0, 1, 1, 4, 2]), weights=x) ** 2)
     return total + np.sum(np.bincount(np.array([0, 1, 1, 4, 2])) * x)
 
@@ -266,9 +267,15 @@ def as_many_parts_as_the_argument_says(x, n):
     return np.sum(np.split(x, n)[0])
 
 
+@njit
+def size_of_a_number(x):
+    return len(x[0]) * x[1]
+
+
 @pytest.mark.parametrize(
     ("f", "others", "parts"),
     [
+        (size_of_a_number, (), ["len(x[0])", "a number has no length"]),
         (without_dimensions, (), ["arrays without dimensions", "Use the number"]),
         (flat_of_a_transposed_matrix, (), ["flat is only supported for arrays in C order", "x.flatten()"]),
         (window_by_argument, (), ["np.kaiser", "by beta is unknown", "jt.njit_rule"]),

@@ -349,6 +349,25 @@ def test_a_reduction_that_numba_compiles_for_numbers_too_is_of_arrays(function):
 
 
 @njit
+def weighted_sines(x, weights):
+    total = 0.0
+    for i in range(len(x)):
+        total += math.sin(x[i] * weights[0]) * weights[1]
+    return total
+
+
+def test_arrays_that_do_not_broadcast_make_a_function_one_of_arrays(mode):
+    x, weights = np.array([0.3, -0.2, 1.1]), np.array([0.7, 1.2])
+    expected = jt.njit_value_and_grad(weighted_sines, argnums=(0, 1))(x, weights)
+    value, gradients = watched(jt.numba_op(weighted_sines), x, weights)
+    np.testing.assert_allclose(value.numpy(), expected[0])
+    for found, one in zip(gradients, expected[1], strict=True):
+        np.testing.assert_allclose(found, one)
+    with pytest.raises(jt.errors.InvalidArgumentError, match="do not broadcast"):
+        jt.numba_op(hypotenuse)(x, weights)
+
+
+@njit
 def total_in_float32(x):
     total = np.float32(0.0)
     for i in range(len(x)):

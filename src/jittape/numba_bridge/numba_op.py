@@ -226,8 +226,10 @@ class _Elementwise(_Body):
         return body
 
     def _on_elements(self, *handles: Any) -> Any:
-        operands = broadcast_operands(*promote(*handles), op=self.op.name)
-        return self.primitive.bind(*operands, code=self._code(tuple([x.dtype for x in operands])))
+        operands = promote(*handles)
+        # Operands of a function of arrays, which does not compile for numbers, need not broadcast.
+        code = self._code(tuple([x.dtype for x in operands]))
+        return self.primitive.bind(*broadcast_operands(*operands, op=self.op.name), code=code)
 
     def _code(self, dtypes: tuple[np.dtype[Any], ...]) -> str:
         """Return the registered code of the function for operands of these dtypes."""

@@ -243,8 +243,9 @@ def repeat(a: Any, repeats: Any) -> Any:
 
 @jit
 def append(arr: Any, values: Any) -> Any:
-    """Return a vector with the elements of two arrays."""
-    return np.concatenate((arr.flatten(), values.flatten()))
+    """Return a vector with the elements of two arrays, or of an array and a number."""
+    added = np.full(1, values) if np.isscalar(values) else np.ravel(np.asarray(values))
+    return np.concatenate((arr.flatten(), added))
 
 
 @jit

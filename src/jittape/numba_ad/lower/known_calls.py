@@ -226,7 +226,10 @@ def _sum_up(
 def _length(builder: Builder, x: Any) -> Scalar:
     if isinstance(x, tuple):
         return constant(len(x))
-    return as_lazy(builder, x).dims[0]
+    sizes = as_lazy(builder, x).dims
+    if not sizes:
+        raise builder.refusal("a number has no length", "Pass an array.")
+    return sizes[0]
 
 
 def _print(builder: Builder, *arguments: Any) -> PythonObject:
