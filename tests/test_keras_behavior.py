@@ -169,6 +169,24 @@ def test_metrics_of_several_outputs_have_the_names_and_the_order_of_keras():
     assert values == [by_name[name] for name in order]
 
 
+@pytest.mark.parametrize(
+    ("shape", "weights", "truth"),
+    [
+        ((4,), (4,), 1.4916433), ((4, 1), (4,), 1.4916433), ((4, 1), (4, 1), 1.4916433), ((2, 2), (2, 2), 1.4916433),
+        ((2, 2), (2,), 1.4433756), ((2, 2), None, 1.5612495),
+    ],
+)  # fmt: skip
+def test_weights_of_the_elements_of_a_root_mean_squared_error(shape, weights, truth):
+    """The truths are those of TensorFlow 2.21."""
+    metric = keras.metrics.RootMeanSquaredError()
+    for y_true in ([0.0, 1.0, 2.0, 3.0], [1.0, 0.0, -1.0, 2.0]):
+        size = 0 if weights is None else np.prod(weights)
+        sample_weight = np.arange(1.0, 1 + size, dtype="float32").reshape(weights) if size else None
+        y_pred = np.float32([1.0, 3.0, 0.5, 2.0]).reshape(shape)
+        metric.update_state(np.float32(y_true).reshape(shape), y_pred, sample_weight)
+    np.testing.assert_allclose(metric.result().numpy(), truth, rtol=1e-6)
+
+
 def test_metrics_of_one_name_are_numbered():
     model = keras.Sequential([layers.Input((2,)), layers.Dense(1, kernel_initializer="ones")])
     named = [keras.metrics.MeanAbsoluteError(name="m"), keras.metrics.MeanSquaredError(name="m")]

@@ -6,6 +6,7 @@ from typing import Any
 
 from jittape.core.dtypes import is_floating
 from jittape.errors import ShapeError
+from jittape.primitives.elementwise.arithmetic import square, subtract
 from jittape.primitives.elementwise.comparison import equal, where
 from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.elementwise.piecewise import floor
@@ -28,6 +29,7 @@ __all__ = [
     "of_class",
     "predicted_tensor",
     "same_rank",
+    "squared_differences",
 ]
 
 TINY = 1e-7
@@ -99,6 +101,12 @@ def matched(op: str, y_true: Any, y_pred: Any) -> tuple[Any, Any]:
     """Return both in the dtype of `y_pred`; their ranks become equal; see `same_rank`."""
     y_pred = predicted_tensor(y_pred)
     return same_rank(op, cast(as_tensor(y_true), y_pred.aval.dtype), y_pred)
+
+
+def squared_differences(y_true: Any, y_pred: Any) -> Any:
+    """Return the squared difference of each element, for `RootMeanSquaredError`."""
+    y_true, y_pred = matched("RootMeanSquaredError", y_true, y_pred)
+    return square(subtract(y_true, y_pred))
 
 
 def matched_shapes(op: str, y_true: Any, y_pred: Any) -> tuple[Any, Any]:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from jittape.keras import losses
 from jittape.keras.metrics.metric_base import MeanMetricWrapper
 from jittape.keras.tensor_masks import mask_of
-from jittape.keras.true_and_predicted import as_tensor
+from jittape.keras.true_and_predicted import as_tensor, squared_differences
 from jittape.primitives.elementwise.arithmetic import multiply, negative
 from jittape.primitives.elementwise.comparison import not_equal
 from jittape.primitives.elementwise.complex_numbers import cast
@@ -72,7 +72,7 @@ class RootMeanSquaredError(MeanSquaredError):
     """
 
     def __init__(self, name: str | None = "root_mean_squared_error", dtype: Any = None) -> None:
-        super().__init__(name, dtype)
+        MeanMetricWrapper.__init__(self, squared_differences, name, dtype)  # each element may have a weight
 
     def result(self) -> Tensor:
         """Return the root of the mean."""
