@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import jittape as jt
 from host_schedules import schedule
 from jittape.compile.ir.loop_kernel import LoopKernel
 from jittape.compile.schedule.overwrite_operands import _Lives
@@ -157,3 +158,23 @@ def test_other_values_do_not_use_the_memory_in_between():
     ]
     with pytest.raises(ProgramError, match="in the memory of"):
         check_schedule(replace(good, offsets=tuple(offsets)))
+
+
+def test_gradients_of_empty_slices_are_not_added_in_place():
+    """The step that would add no element does not exist, and steps that read its result had no order."""
+
+    def cholesky_by_hand(a):
+        n = a.shape[0]
+        factor = jt.zeros([n, n], a.dtype)
+        for i in range(n):
+            for j in range(i + 1):
+                rest = a[i, j] - jt.reduce_sum(factor[i, :j] * factor[j, :j])
+                factor[i, j] = rest**0.5 if i == j else rest / factor[j, j]
+        return jt.reduce_sum(factor * np.arange(n * n).reshape(n, n))
+
+    a = np.random.default_rng(3).standard_normal((4, 4))
+    a = a @ a.T + 4 * np.eye(4)
+    weights = np.arange(16.0).reshape(4, 4)
+    truth = jt.grad(lambda a: jt.reduce_sum(jt.linalg.cholesky(a) * weights))(a)
+    found = [jt.function(jt.grad(cholesky_by_hand))(a) for _ in range(2)][-1]
+    np.testing.assert_allclose(found + found.T, truth + truth.T, rtol=1e-10)
