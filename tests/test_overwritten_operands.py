@@ -178,3 +178,24 @@ def test_gradients_of_empty_slices_are_not_added_in_place():
     truth = jt.grad(lambda a: jt.reduce_sum(jt.linalg.cholesky(a) * weights))(a)
     found = [jt.function(jt.grad(cholesky_by_hand))(a) for _ in range(2)][-1]
     np.testing.assert_allclose(found + found.T, truth + truth.T, rtol=1e-10)
+
+
+def test_empty_slices_are_not_written_in_place():
+    def f(x):
+        y = x * 1.0
+        for i in range(5):
+            y[: i % 2] += x[: i % 2]
+            y[i:i] = x[i:i] * 2
+            y[i] = jt.reduce_sum(y[:i]) + x[i] * y[i - 1]
+            y[2:2] *= 3.0
+        return jt.reduce_sum(y * np.arange(5.0))
+
+    x = np.random.default_rng(0).standard_normal(5)
+    jt.config.interpret = True
+    try:
+        truth = jt.grad(f)(x), jt.hessian(f)(x)
+    finally:
+        jt.config.interpret = False
+    for transform, expected in zip((jt.grad, jt.hessian), truth, strict=True):
+        for _ in range(2):
+            np.testing.assert_allclose(jt.function(transform(f))(x), expected, rtol=1e-12)

@@ -89,8 +89,6 @@ class _Sums:
         if op is None or not self._is_term(slot):
             return False
         form = op.primitive.lowering
-        if isinstance(form, Pad | Scatter) and not avals[op.args[isinstance(form, Scatter)]].size:
-            return False  # no step would add it
         if isinstance(form, Pad):
             return self.writes_parts and is_small_part(avals[op.args[0]], avals[slot])
         if not isinstance(form, Scatter):

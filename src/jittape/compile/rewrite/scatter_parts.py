@@ -41,8 +41,8 @@ part_op = Primitive(
 
 
 def is_small_part(part: Aval, whole: Aval) -> bool:
-    """Return whether writing `part` costs much less than a loop over `whole`."""
-    return bool(part.size * tuning.small_part_ratio <= whole.size)
+    """Return whether writing `part` costs much less than a loop over `whole`; no step would write an empty one."""
+    return bool(0 < part.size * tuning.small_part_ratio <= whole.size)
 
 
 def writes_many_parts(program: Program) -> bool:
