@@ -261,6 +261,56 @@ def test_products_with_the_gauss_newton_matrix():
     onp.testing.assert_allclose(make_ggnvp(lambda a, x: cubes(x), f_argnum=1)(0, X)(v), matrix.T @ matrix @ v)
 
 
+def test_products_after_other_operations():
+    vjp, value = make_vjp(cubes)(X)
+    matrix, g = jacobian(cubes)(X), onp.array([0.5, -1.0, 3.0])
+    other, _ = make_vjp(np.sin)(X)
+    onp.testing.assert_allclose(vjp(g), g @ matrix)
+    for _ in range(3):
+        onp.testing.assert_allclose(other(g), onp.cos(X) * g)
+        onp.testing.assert_allclose(vjp(g), g @ matrix)
+    value[:] = 0.0
+    pending = jt.constant(g) * 2.0
+    with jt.GradientTape() as tape:
+        tape.watch(pending)
+        product = vjp(pending)
+    onp.testing.assert_allclose(product.numpy(), 2 * g @ matrix)
+    onp.testing.assert_allclose(tape.gradient(product, pending).numpy(), matrix.sum(1))
+    onp.testing.assert_allclose(vjp(g), g @ matrix)
+
+
+def test_first_and_later_products_reuse_their_programs():
+    def products():
+        vjp, _ = make_vjp(lambda x: np.tanh(x) * x)(X)
+        return [vjp(X), vjp(X), vjp(2 * X)]
+
+    for _ in range(3):
+        products()
+    jt.reset_stats()
+    first, second, third = products()
+    stats = jt.stats()
+    onp.testing.assert_array_equal(first, second)
+    onp.testing.assert_array_equal(2 * first, third)
+    assert (stats.paths_recorded, stats.programs, stats.flushes) == (0, 0, 1)
+
+
+def test_the_product_of_a_function_that_writes_to_its_argument():
+    def doubled(x):
+        y = x * x
+        x[0] = 5.0
+        return y + x
+
+    vjp, value = make_vjp(doubled)(X)
+    onp.testing.assert_allclose(value, X**2 + [5.0, *X[1:]])
+    for _ in range(2):
+        onp.testing.assert_allclose(vjp(onp.ones(3)), 2 * X + [0.0, 1.0, 1.0])
+
+
+def test_the_product_of_a_function_that_leaves_the_tape():
+    with pytest.raises(TypeError, match="takes the value of a varied number"):
+        make_vjp(lambda x: x * float(x))(2.0)
+
+
 def test_products_of_containers():
     vjp, value = make_vjp(lambda p: {"y": p[0] * p[1], "z": [p[0]]})((2.0, X))
     onp.testing.assert_array_equal(value["y"], 2 * X)

@@ -6,6 +6,7 @@ function of ``x + iy`` is ``df/dx - i df/dy``, so that a holomorphic function ha
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -13,17 +14,22 @@ from typing import Any
 import numpy as np
 
 from jittape.autodiff.known_gradients import known_gradient
+from jittape.autodiff.repeated_products import RepeatedProducts
 from jittape.autodiff.reverse import record_gradient
 from jittape.autodiff.tape import GradientTape
 from jittape.autograd.containers import Boxes, as_tensor, holds_boxes, is_box, leaves_of_value, like, mapped
 from jittape.autograd.wrap_util import root_of
-from jittape.core.primitive import recording_with
+from jittape.core.primitive import active, recording_with
 from jittape.core.user_calls import stack_level
 from jittape.primitives.elementwise.complex_numbers import cast, conj
+from jittape.primitives.identity import stop_gradient
+from jittape.recording.nested import own_handles
 from jittape.recording.tape_exits import described
 from jittape.recording.tensor import Tensor, tensor_of
+from jittape.recording.trace import begin_step
 from jittape.transforms.gradients import jvp, vjp
 from jittape.transforms.primals import is_recorded
+from jittape.transforms.rewind import rewound
 
 __all__ = [
     "gradient_of",
@@ -168,6 +174,8 @@ class _OfLeaves:
 
     def __call__(self, *leaves: Tensor) -> list[Tensor]:
         self.value = value = self._fun(self._boxes.structured(leaves))
+        if value.__class__ is Tensor:
+            return [value]
         if not holds_boxes(value):
             warnings.warn("Output seems independent of input.", stacklevel=stack_level())
         return [as_tensor(leaf) for leaf in leaves_of_value(value)]
@@ -179,22 +187,82 @@ class _OfLeaves:
 
 def make_vjp_of(fun: Callable[..., Any], x: Any) -> tuple[Callable[[Any], Any], Any]:
     """Return a function that computes vector-Jacobian products of `fun` at `x`, and the value of `fun`."""
-    boxes = Boxes(x, is_recorded())
-    of_leaves = _OfLeaves(fun, boxes)
-    outputs, pullback = vjp(of_leaves, *boxes.leaves, unconnected_gradients="zero")
-    structure = of_leaves.structure()
-    value = boxes.as_output(like(structure, outputs))
-    of_leaves.value = None
+    recorded = is_recorded()
+    boxes = Boxes(x, recorded)
+    pullback, outputs, structure = (_host_vjp if boxes.host else _recorded_vjp)(fun, boxes)
+    is_array = structure is None
+    value = boxes.as_output(outputs[0] if is_array else like(structure, outputs))
     avals = [y.aval for y in outputs]
 
     def vector_jacobian_product(g: Any) -> Any:
         """Return the cotangent of the argument for the cotangent `g` of the value."""
-        host = boxes.host and not is_recorded() and not holds_boxes(g)
-        seeds = [_seed(c, aval) for c, aval in zip(_parts_like(structure, g), avals, strict=True)]
-        cotangents = boxes.structured(_conjugated(list(pullback(_conjugated(seeds)))))
+        recorded = is_recorded()
+        host = boxes.host and not recorded and not holds_boxes(g)
+        parts = [g] if is_array and not isinstance(g, (list, tuple, dict)) else _parts_like(structure, g)
+        seeds = [_seed(c, aval) for c, aval in zip(parts, avals, strict=True)]
+        if all([aval.dtype.kind == "f" for aval in avals]) and not boxes.is_complex:
+            cotangents = boxes.structured(pullback(seeds, recorded))
+        else:
+            cotangents = boxes.structured(_conjugated(list(pullback(_conjugated(seeds), recorded))))
         return boxes.as_output(cotangents) if host else cotangents
 
     return vector_jacobian_product, value
+
+
+_Pullback = Callable[[list[Any], bool], Any]
+"""Function of the cotangents of the outputs, and whether a tape or a traced function records the call."""
+
+
+def _recorded_vjp(fun: Callable[..., Any], boxes: Boxes) -> tuple[_Pullback, list[Any], Any]:
+    """Return the pullback, the outputs, and the structure of the value, which is None for one array."""
+    of_leaves = _OfLeaves(fun, boxes)
+    outputs, pullback = vjp(of_leaves, *boxes.leaves, unconnected_gradients="zero")
+    structure = of_leaves.structure()
+    of_leaves.value = None
+    return lambda seeds, _: pullback(seeds), outputs, structure
+
+
+def _host_vjp(fun: Callable[..., Any], boxes: Boxes) -> tuple[_Pullback, list[Any], Any]:
+    """`_recorded_vjp` of NumPy values, whose first product continues the trace of `fun`: it need not rewind."""
+    tape = _tape(fun, persistent=True)
+    interval = tape._interval
+    with tape:
+        given = own_handles(boxes.leaves)  # `fun` may write to its arguments
+        for leaf in boxes.leaves:
+            interval.watch(leaf)
+        of_leaves = _OfLeaves(fun, boxes)
+        outputs = [copy.copy(y) for y in of_leaves(*boxes.leaves)]  # the caller may write to the value
+        refuse_exits(tape)
+    structure = of_leaves.structure()
+    of_leaves.value = None
+    trace: Any = interval.trace
+    for y in outputs:
+        y._computed()
+    after = trace.node
+    repeated = RepeatedProducts(interval, outputs[0], given) if len(outputs) == 1 else None
+
+    def pullback(seeds: list[Any], recorded: bool) -> Any:
+        nonlocal after
+        if recorded:  # the current recorder cannot see the ops of `fun`
+            constants = [stop_gradient(leaf) for leaf in given]
+            return vjp(of_leaves, *constants, unconnected_gradients="zero")[1](seeds)
+        known = None if repeated is None else repeated.run(seeds[0])
+        if known is not None:
+            return known
+        if trace.node is after and not trace.pending and trace is active.recorder:
+            after = None
+            found = tape.gradient(outputs, given, seeds, "zero")
+            if repeated is not None:
+                repeated.remember(found)
+            return found
+        if trace is active.recorder:
+            begin_step()  # later ops do not lengthen this trace
+        for seed in seeds:
+            seed._computed()
+        with rewound(trace, interval._ticket):
+            return tape.gradient(outputs, given, seeds, "zero")
+
+    return pullback, outputs, structure
 
 
 def make_jvp_of(fun: Callable[..., Any], x: Any) -> Callable[[Any], tuple[Any, Any]]:

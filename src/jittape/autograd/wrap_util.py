@@ -81,6 +81,11 @@ def root_of(fun: Any) -> Any:
         fun = fun.__wrapped__
 
 
+@functools.lru_cache(256)
+def _name_and_doc(name: str, of: str, argnum: str) -> tuple[str, str]:
+    return f"{name}_of_{of}_wrt_argnum_{argnum}", DOC.format(name=name, of=of, argnum=argnum)
+
+
 def unary_to_nary(operator: Callable[..., Any]) -> Callable[..., Any]:
     """Return `operator`, which takes a function of one argument, for functions of several arguments.
 
@@ -117,9 +122,9 @@ def unary_to_nary(operator: Callable[..., Any]) -> Callable[..., Any]:
             x = args[argnum] if isinstance(argnum, int) else tuple([args[i] for i in argnum])
             return operator(Unary(fun, argnum, args, kwargs, root), x, *options, **named)
 
-        name, of = operator.__name__, get_name(fun)
-        nary_f.__name__ = nary_f.__qualname__ = f"{name}_of_{of}_wrt_argnum_{argnum}"
-        nary_f.__doc__ = DOC.format(name=name, of=of, argnum=argnum)
+        named_as = _name_and_doc(operator.__name__, get_name(fun), str(argnum))
+        nary_f.__name__ = nary_f.__qualname__ = named_as[0]
+        nary_f.__doc__ = named_as[1]
         nary_f._autograd_root = root  # type: ignore[attr-defined]
         return nary_f
 
