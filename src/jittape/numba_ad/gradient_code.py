@@ -301,6 +301,14 @@ def _prologue(form: Function, parameters: dict[str, str], writer: Writer, purpos
     written = {s.array.root for s in walk(form.body) if isinstance(s, Store)}
     arrays = [(path, one) for path, one in form.arguments.items() if isinstance(one, Array)]
     for position, (path, one) in enumerate(arrays):
+        if one.root in written and one.type.layout == "A":
+            message = (
+                f"{purpose}: the argument {path} of {form.name} overlaps itself in memory, and the function writes it; "
+                "pass a copy"
+            )
+            writer.begin(f"if overlaps_itself({one.name}):")
+            writer.line(f"raise ValueError({message!r})")
+            writer.end()
         for other_path, other in arrays[position + 1 :]:
             if one.root in written or other.root in written:
                 message = (

@@ -94,7 +94,7 @@ def njit_grad(
     MemoryError
         If recorded values do not fit in memory. A call from Python then leaves argument arrays as `f` does.
     ValueError
-        If two argument arrays overlap in memory and `f` writes to one of them, or `checkpoint` is invalid.
+        If `f` writes to an argument array that overlaps another one, or itself, in memory, or `checkpoint` is invalid.
 
     Notes
     -----

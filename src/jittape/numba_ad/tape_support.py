@@ -13,8 +13,8 @@ from numba.extending import lower_builtin, register_jitable, type_callable
 from numba.np import arrayobj
 
 __all__ = [
-    "accumulate", "add_into", "copy_into", "load_array", "new_empty", "new_zeros", "overlap", "product_or_zero",
-    "reserve", "save_array", "unset",
+    "accumulate", "add_into", "copy_into", "load_array", "new_empty", "new_zeros", "overlap", "overlaps_itself",
+    "product_or_zero", "reserve", "save_array", "unset",
 ]  # fmt: skip
 
 TOO_BIG = "array is too big; `arr.size * arr.dtype.itemsize` is larger than the maximum possible size."
@@ -286,6 +286,23 @@ def overlap(one: Any, other: Any) -> Any:
         return True
     distance = (other.ctypes.data - one.ctypes.data) % step
     return distance < one.itemsize or step - distance < other.itemsize
+
+
+@register_jitable
+def overlaps_itself(array: Any) -> Any:
+    """Return whether elements of an array may share memory; those of slices of contiguous arrays do not."""
+    if array.size == 0:
+        return False
+    for axis in range(array.ndim):
+        stride = abs(array.strides[axis])
+        extent = array.itemsize  # of the axes with smaller strides
+        for other in range(array.ndim):
+            smaller = abs(array.strides[other])
+            if smaller < stride or (smaller == stride and other < axis):
+                extent += (array.shape[other] - 1) * smaller
+        if array.shape[axis] > 1 and stride < extent:
+            return True
+    return False
 
 
 @register_jitable

@@ -36,13 +36,16 @@ from jittape.numba_ad.structured_ir import (
     Value,
     Where,
 )
-from jittape.numba_ad.tape_support import add_into, copy_into, overlap, save_array, unset
+from jittape.numba_ad.tape_support import add_into, copy_into, overlap, overlaps_itself, save_array, unset
 from jittape.numba_ad.user_rules import rule_of
 
 __all__ = ["lower_function"]
 
 OVERLAP = Rule("overlap({0}, {1})", overlap, (None, None))
 """Rule of the check of two arrays."""
+
+CHECKS = {overlap: OVERLAP, overlaps_itself: Rule("overlaps_itself({0})", overlaps_itself, (None,))}
+"""Rules of the checks of arguments, by the functions that generated code calls."""
 
 
 def lower_function(function: Any, argument_types: list[Any], purpose: str) -> Function:
@@ -264,8 +267,8 @@ class _Calls(Loops):
             return self.by_rule(node, rule, arguments, keywords)
         if not hasattr(function, "derived"):  # a `numba_op` without a rule of its user calls its function
             function = getattr(function, "dispatcher", function)
-        if function is overlap:
-            return self.builder.op(OVERLAP, arguments, "overlap")
+        if function in CHECKS:
+            return self.builder.op(CHECKS[function], arguments, "overlap")
         if function is unset:
             return Unusable("an array of another path", REWRITE, undefined=True, unset=True)
         if function in (add_into, copy_into):
