@@ -202,6 +202,35 @@ def test_batches_of_rows_and_of_elements_agree(lazily):
     assert all(x == X[y].tolist() for x, y in joined)
 
 
+def test_a_list_that_a_mapped_function_returns_is_a_tuple():
+    two = [jt.TensorSpec([], jt.int32), jt.TensorSpec([2], jt.float32)]
+    dataset = Dataset.range(2).map(lambda i: jt.py_function(lambda n: [n, [n, 0.5]], [i], two))
+    assert dataset.element_spec == tuple(two)
+    number, pair = next(iter(dataset))
+    assert number.dtype == jt.int32
+    assert pair.shape == (2,)
+    total = dataset.map(lambda number, pair: [pair[0] + pair[1], number]).map(lambda x, n: {"x": [x, x]})
+    assert [e["x"].tolist() for e in total] == [[0.5, 0.5], [1.5, 1.5]]  # a list inside is one tensor
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Dataset.range(3).batch(0),
+        lambda: Dataset.range(3).batch(-1),
+        lambda: Dataset.range(3).shuffle(0),
+        lambda: Dataset.range(3).shard(2, 2),
+        lambda: Dataset.range(3).shard(0, 0),
+        lambda: Dataset.range(3).window(0),
+        lambda: Dataset.range(1, 4, 0),
+        lambda: Dataset.range(3).prefetch(-3),
+    ],
+)
+def test_arguments_out_of_range_raise_tensorflows_type(make):
+    with pytest.raises(jt.errors.InvalidArgumentError):
+        make()
+
+
 def test_a_batch_of_a_batch_and_unbatch():
     data = Dataset.range(8).batch(2).batch(2)
     assert listed(data) == [[[0, 1], [2, 3]], [[4, 5], [6, 7]]]

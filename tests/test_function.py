@@ -965,11 +965,34 @@ def test_input_signature():
     ):
         f(np.ones(3), 2)
     with pytest.raises(TypeError, match="float32"):
-        f(np.ones((3, 2), np.float32), 2)
+        f(jt.ones((3, 2)), 2)
     with pytest.raises(TypeError, match="do not match the input_signature"):
         f(np.ones((3, 2)))
     f(np.ones((3, 2)), 7)
     assert f.trace_count == 1  # one trace for all lengths
+
+
+@pytest.mark.parametrize(
+    "value", [np.full(2, 3.0), np.full(2, 3), np.full(2, 3.0, np.float16), [3, 3], (3.0, 3.0)]
+)
+def test_input_signatures_cast_arrays_but_no_tensors(value):
+    f = jt.function(lambda x: x / 2, input_signature=[jt.TensorSpec([None])])
+    for _ in range(3):  # the later calls are on the fast path
+        halves = f(value)
+        assert halves.dtype == jt.float32
+        assert halves.tolist() == [1.5, 1.5]
+    assert f(np.full(2, 3.0, np.float32)).tolist() == [1.5, 1.5]
+    assert f.trace_count == 1
+    with pytest.raises(TypeError, match="requires TensorSpec"):
+        f(jt.constant(value, jt.float64))
+
+
+def test_an_input_signature_loses_no_part_of_a_number():
+    f = jt.function(lambda x: x, input_signature=[jt.TensorSpec([], jt.int32)])
+    assert f(np.int64(3)).dtype == jt.int32
+    for wrong in (np.float64(2.5), np.array(2.5), np.array(True), 2.5):
+        with pytest.raises(TypeError):
+            f(wrong)
 
 
 def test_concrete_functions():

@@ -116,8 +116,7 @@ def test_default_arrays_are_read_at_each_call(mode: str) -> None:
 def test_a_byte_swapped_array_fits_its_signature() -> None:
     f = jt.function(jt.reduce_sum, input_signature=[jt.TensorSpec([2], jt.float64)])
     assert [float(f(X.astype(">f8"))) for _ in range(3)] == [3.0] * 3
-    with pytest.raises(TypeError, match="an argument is float32.2., but the input_signature requires"):
-        f(X.astype(">f4"))
+    assert [float(f(X.astype(">f4"))) for _ in range(3)] == [3.0] * 3
 
 
 def test_a_keyword_may_be_called_self() -> None:

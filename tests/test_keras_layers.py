@@ -200,6 +200,26 @@ def test_masks_of_attention():
     np.testing.assert_allclose(layer(q, v[:, seen[0]]).numpy(), result.numpy(), rtol=1e-12)
 
 
+def test_attention_masks_of_each_head():
+    q, v = (np.random.default_rng(i).normal(size=(2, n, 4)) for i, n in enumerate((3, 5)))
+    layer = layers.MultiHeadAttention(2, 3, dtype="float64")
+    seen = np.random.default_rng(2).random((2, 2, 3, 5)) < 0.6
+    seen[..., 0] = True
+    _, weights = layer(q, v, attention_mask=seen, return_attention_scores=True)
+    assert np.all((weights.numpy() > 0) == seen)
+    for mask in (seen[:, :1], seen[:1, :, :1], seen[0, 0], seen[0, 0, 0]):
+        _, weights = layer(q, v, attention_mask=mask, return_attention_scores=True)
+        assert np.all((weights.numpy() > 0) == np.broadcast_to(mask, (2, 2, 3, 5)))
+    alive = np.array([[True, True, False, True, False]] * 2)
+    _, weights = layer(
+        q, v, attention_mask=seen, value_mask=alive, use_causal_mask=True, return_attention_scores=True
+    )
+    earlier = np.tril(np.ones((3, 5), bool))
+    assert np.all((weights.numpy() > 0) == (seen & alive[:, None, None] & earlier))
+    with pytest.raises(ValueError, match=r"\[MultiHeadAttention\] shapes \(2, 3, 3, 5\)"):
+        layer(q, v, attention_mask=np.ones((2, 3, 3, 5), bool))
+
+
 def test_an_input_builds_the_network_at_once():
     net = jt.keras.Sequential(
         [

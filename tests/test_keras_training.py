@@ -525,3 +525,21 @@ def test_a_class_that_defines_compile_is_not_compiled_from_a_config():
     model.compile()
     with pytest.warns(UserWarning, match="Mine defines compile"):
         model.compile_from_config(model.get_compile_config())
+
+
+def test_fit_ends_with_the_averages_of_the_weights() -> None:
+    x, y = np.ones((4, 1), np.float32), np.zeros((4, 1), np.float32)
+    net = jt.keras.Sequential([jt.keras.layers.Input((1,)), jt.keras.layers.Dense(1, use_bias=False)])
+    net.set_weights([np.array([[1.0]])])
+    net.compile(jt.keras.optimizers.SGD(0.25, use_ema=True, ema_momentum=0.5), "mse")
+    net.fit(x, y, epochs=3, verbose=0)
+    # the weights are halved by each step: 0.5, 0.25, 0.125; the average begins with the first one
+    np.testing.assert_allclose(net.get_weights()[0], [[(0.375 + 0.125) / 2]], rtol=1e-6)
+    assert np.allclose(net.predict(x, verbose=0), 0.25)
+
+
+def test_metrics_may_be_a_list_for_the_one_output() -> None:
+    x, y = np.ones((4, 1), np.float32), np.zeros((4, 1), np.float32)
+    net = jt.keras.Sequential([jt.keras.layers.Input((1,)), jt.keras.layers.Dense(1)])
+    net.compile("sgd", "mse", metrics=[["mae", "mse"]], weighted_metrics=[["mape"]])
+    assert list(net.evaluate(x, y, verbose=0, return_dict=True)) == ["loss", "mae", "mape", "mse"]

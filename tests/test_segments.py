@@ -242,7 +242,7 @@ def test_a_failed_step_changes_nothing() -> None:
         (lambda m: m.unsorted_segment_sum([True], [0], 1), TypeError, "not defined for bool"),
         (
             lambda m: m.segment_max([1.0, 2.0], [1, 0]),
-            ValueError,
+            jt.errors.InvalidArgumentError,
             r"\[segment_max\] .* must be sorted, got 0 after 1",
         ),
         (

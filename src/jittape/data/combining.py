@@ -17,7 +17,7 @@ from jittape.data.element_specs import DatasetSpec, merged, padded, scanned, spe
 from jittape.data.elements import as_element, pad_and_stack, same_kind, split_leaves
 from jittape.data.iteration import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
 from jittape.data.ordering import Ordered, at_least_1
-from jittape.errors import OutOfRangeError
+from jittape.errors import InvalidArgumentError, OutOfRangeError
 from jittape.recording.operators import Operators
 
 __all__ = ["Combined", "called", "holds", "require_callable"]
@@ -311,7 +311,9 @@ class Combined(Ordered):
         """
         shards, first = at_least_1("shard", "num_shards", num_shards), as_int("index", index)
         if not 0 <= first < shards:
-            raise ValueError(f"[Dataset.shard] index must be at least 0 and below {shards}, got {index}")
+            raise InvalidArgumentError(
+                f"[Dataset.shard] index must be at least 0 and below {shards}, got {index}"
+            )
         count = self._count if self._count < 0 else len(range(first, self._count, shards))
         return self._with(lambda: itertools.islice(self._items(), first, None, shards), count)
 

@@ -22,6 +22,7 @@ from jittape.data.elements import as_element, element_like, rows_of, stack, unst
 from jittape.data.iteration import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
 from jittape.data.ordering import at_least_1
 from jittape.data.prefetching import prefetched
+from jittape.errors import InvalidArgumentError
 from jittape.recording.convert import constant
 from jittape.recording.nested import flatten
 
@@ -156,7 +157,7 @@ class Dataset(Chosen):
         if not 1 <= len(ends) <= 3:
             raise TypeError(f"[Dataset.range] takes start, stop and step, got {len(ends)} arguments")
         if len(ends) == 3 and ends[2] == 0:
-            raise ValueError("[Dataset.range] step must not be 0")
+            raise InvalidArgumentError("[Dataset.range] step must not be 0")
         numbers = range(*ends)
         return Dataset.from_tensor_slices(constant(np.array(numbers, np.int64), output_type))
 
@@ -207,8 +208,9 @@ class Dataset(Chosen):
         Parameters
         ----------
         map_func : callable
-            It is called for each element at each pass, and returns a structure of tensors. Its ops run compiled, as
-            everywhere. Call it on batches where that is possible: ``data.batch(32).map(f)``.
+            It is called for each element at each pass, and returns a structure of tensors; a list of them is a tuple,
+            as in TensorFlow. Its ops run compiled, as everywhere. Call it on batches where that is possible:
+            ``data.batch(32).map(f)``.
         num_parallel_calls, deterministic, synchronous, use_unbounded_threadpool : optional
             Accepted for compatibility with TensorFlow. Calls run one after another.
         name : str, optional
@@ -350,7 +352,9 @@ class Dataset(Chosen):
         """
         size = as_int("buffer_size", buffer_size)
         if size < AUTOTUNE:
-            raise ValueError(f"[Dataset.prefetch] buffer_size must not be negative, got {buffer_size}")
+            raise InvalidArgumentError(
+                f"[Dataset.prefetch] buffer_size must not be negative, got {buffer_size}"
+            )
         if not size:
             return self
         ahead = _PREFETCH_DEFAULT if size == AUTOTUNE else size
@@ -370,4 +374,4 @@ def _mapped(function: Callable[..., Any], element: Any) -> Any:
         raise TypeError(
             f"[Dataset.map] map_func must return a structure of tensors, got None from {function!r}"
         )
-    return found
+    return tuple(found) if isinstance(found, list) else found

@@ -11,6 +11,7 @@ import numpy as np
 from jittape.core.user_calls import as_int
 from jittape.data.dataset_iterator import Order, Orders, orders_of_thread
 from jittape.data.iteration import INFINITE_CARDINALITY, Iterated
+from jittape.errors import InvalidArgumentError
 
 __all__ = ["Ordered", "at_least_1"]
 
@@ -144,7 +145,7 @@ def at_least_1(method: str, argument: str, value: Any) -> int:
     """Return `value` as an int; raise unless it is at least 1."""
     number = as_int(argument, value)
     if number < 1:
-        raise ValueError(f"[Dataset.{method}] {argument} must be at least 1, got {value!r}")
+        raise InvalidArgumentError(f"[Dataset.{method}] {argument} must be at least 1, got {value!r}")
     return number
 
 

@@ -27,7 +27,7 @@ from jittape.errors import DTypeError
 from jittape.foreign_names import ATTRIBUTES_LEFT_OUT, with_foreign_names
 from jittape.functions.variable_arguments import VariableKind, kind_of_variable, with_repeats
 from jittape.numpy_api.dtype_objects import dtype_object
-from jittape.recording.convert import convert_to_tensor
+from jittape.recording.convert import convert_to_tensor, value_for_dtype
 from jittape.recording.nested import key_orders
 from jittape.recording.operators import Operators
 from jittape.recording.tensor import Tensor
@@ -351,7 +351,7 @@ def match_signature(name: str, args: tuple[Any, ...], signature: Sequence[Any]) 
 def _match(name: str, leaf: Any, spec: TensorSpec) -> Any:
     if isinstance(leaf, TensorSpec):
         return leaf
-    value = leaf if isinstance(leaf, (np.ndarray, Tensor)) else convert_to_tensor(leaf, dtype_hint=spec.dtype)
+    value = value_for_dtype(leaf, spec.dtype)
     aval = Aval(tuple(value.shape), value.dtype.newbyteorder("="))  # a call converts the byte order
     if aval.dtype != spec.dtype or not spec.takes(aval.shape):
         raise TypeError(

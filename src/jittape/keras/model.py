@@ -330,6 +330,10 @@ class Model(ModelParts, SingleBatches, Layer):
             calls.call("on_epoch_end", epoch, logs)
             if self.stop_training:
                 break
+        if epochs > 0:  # as in Keras, the weights become their averages if the optimizer has use_ema
+            self.optimizer.finalize_variable_values(
+                [v for v in self.trainable_variables if self.optimizer.knows(v)]
+            )
         calls.call("on_train_end", logs)
         if not self.stop_training:
             warn_of_nan(logs.get("loss", 0.0))

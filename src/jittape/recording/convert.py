@@ -26,7 +26,7 @@ from jittape.recording.tensor import Tensor, holds_tensors, leaves_of, stacked, 
 
 __all__ = [
     "cast_to_dtype", "constant", "convert_to_tensor", "converted_array", "held_tensor", "is_tensor",
-    "plain_kind",
+    "plain_kind", "value_for_dtype",
 ]  # fmt: skip
 
 
@@ -396,3 +396,16 @@ def _is_frozen(array: np.ndarray[Any, Any]) -> bool:
 def _short(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 40 else text[:37] + "..."
+
+
+def value_for_dtype(value: Any, dtype: Any) -> Any:
+    """Return `value` as a tensor or array, of `dtype` if `convert_to_tensor` casts it; tensors stay as they are."""
+    if isinstance(value, Tensor):
+        return value
+    if not isinstance(value, (np.ndarray, np.generic)):
+        return convert_to_tensor(value, dtype_hint=dtype)
+    native = value.dtype.newbyteorder("=")
+    if native == dtype and isinstance(value, np.ndarray):
+        return value
+    casts = native.kind != "b" and (native.kind in "iu" or np.dtype(dtype).kind not in "iu")
+    return convert_to_tensor(value, dtype if casts and np.dtype(dtype).kind != "b" else None)

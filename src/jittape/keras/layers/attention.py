@@ -317,7 +317,7 @@ class MultiHeadAttention(Layer):
             True for the steps that count. A query sees the keys that count; one that does not count sees none. As in
             Keras, its weights are 0 with `dropout` or `return_attention_scores`, else equal.
         attention_mask : tensor of bool that broadcasts to (batch, queries, keys), optional
-            True where a query sees a key.
+            True where a query sees a key. With 4 dimensions, it broadcasts to (batch, heads, queries, keys).
         return_attention_scores : bool
             The weights have the shape (batch, heads, queries, keys).
         use_causal_mask : bool
@@ -342,10 +342,12 @@ class MultiHeadAttention(Layer):
                     f"of shape {query.shape} and attention_axes {axes}: reshape the inputs"
                 )
             return self._over(axes, query, value, key, return_attention_scores, training)
-        masks = [None if query_mask is None else expand_dims(query_mask, -1)]
-        masks += [None if m is None else expand_dims(m, -2) for m in (value_mask, key_mask)]
+        masks = [None if query_mask is None else expand_dims(query_mask, (-3, -1))]
+        masks += [None if m is None else expand_dims(m, (-3, -2)) for m in (value_mask, key_mask)]
         given = [cast(m, "bool") for m in (*masks, attention_mask) if m is not None]
-        mask = expand_dims(reduce(logical_and, given), -3) if given else None
+        if attention_mask is not None and len(given[-1].shape) == 3:
+            given[-1] = expand_dims(given[-1], -3)
+        mask = reduce(logical_and, given) if given else None
         has_zeros = return_attention_scores or self.dropout > 0  # as in Keras
         result, weights = self._attended(query, value, key, mask, use_causal_mask, training, has_zeros)
         return (result, weights) if return_attention_scores else result

@@ -49,6 +49,11 @@ def factor_of_loss(given: Any) -> float | None:
     return None if found is None else number("compile", "loss_weights", found, FINITE)
 
 
+def _of_one_output(given: Sequence[Any]) -> Sequence[Any]:
+    """Return the metrics of the only output, which may be a list with the metrics of each output."""
+    return given[0] if len(given) == 1 and isinstance(given[0], (list, tuple)) else given
+
+
 def _only(given: Any) -> Any:
     """Return the element of a list of one element, and anything else as it is."""
     return given[0] if isinstance(given, (list, tuple)) and len(given) == 1 else given
@@ -68,8 +73,8 @@ class CompiledMetrics:
     def __init__(self, given: Sequence[Any] = (), weighted: Sequence[Any] = ()) -> None:
         self.mean = metrics.Mean(name="loss")
         # The name of an accuracy stands for it until the first batch tells which one fits.
-        self._given = [_metric(m) for m in given]
-        self._weighted = [_metric(m) for m in weighted]
+        self._given = [_metric(m) for m in _of_one_output(given)]
+        self._weighted = [_metric(m) for m in _of_one_output(weighted)]
 
     def __len__(self) -> int:
         return len(self._given) + len(self._weighted)

@@ -14,7 +14,7 @@ from jittape.core.builder import literal
 from jittape.core.dtypes import int32, is_differentiable
 from jittape.core.primitive import apply
 from jittape.core.user_calls import as_array, named
-from jittape.errors import DTypeError, InvalidIndexError, ShapeError
+from jittape.errors import DTypeError, InvalidArgumentError, InvalidIndexError, ShapeError
 from jittape.primitives.broadcast import as_symbol, broadcast, cast_to, to_shape
 from jittape.primitives.elementwise.arithmetic import add, multiply
 from jittape.primitives.elementwise.comparison import equal, less, logical_and, not_equal, where
@@ -138,7 +138,7 @@ def _sorted(data: Any, segment_ids: Any, how: str) -> Tensor:
     if falls.size:
         place = int(falls[0])
         raise named(
-            ValueError(
+            InvalidArgumentError(
                 f"segment_ids must be sorted, got {ids[place + 1]} after {ids[place]} at index {place + 1}; "
                 f"use unsorted_segment_{how}, which also needs num_segments"
             )
