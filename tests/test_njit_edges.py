@@ -269,6 +269,22 @@ def test_errors_name_the_argument_or_the_line(call, error, parts):
     assert [part for part in parts if part not in str(caught.value)] == []
 
 
+def test_arrays_in_another_byte_order_are_named_after_a_call_with_native_arrays():
+    gradient, tangent = jt.njit_grad(squares), jt.njit_jvp(squares)
+    native = np.ones(2)
+    other = native.astype(native.dtype.newbyteorder())
+    gradient(native)
+    tangent(native, native)
+    for call in (lambda: gradient(other), lambda: gradient(x=other), lambda: tangent(native, other)):
+        with pytest.raises(
+            TypeError, match=f"argument x is a ndarray of {other.dtype}, which Numba does not know"
+        ):
+            call()
+    with pytest.raises(TypeError, match=f"argument tangent_0_ is a ndarray of {other.dtype}"):
+        tangent(other, native)
+    np.testing.assert_array_equal(gradient(native), 2 * native)
+
+
 @numba.njit
 def solves_in_branches(x, w):
     total = np.sum(x * w)

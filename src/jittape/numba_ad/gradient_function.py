@@ -37,10 +37,11 @@ class NjitGradient:
         checkpoint: int | str | None = None,
         tangents: int | None = None,
     ) -> None:
-        from jittape.numba_ad.njit_callable import compute_fingerprint
+        from jittape.numba_ad.njit_callable import NumbaError, compute_fingerprint
 
         register_callable(type(self))
         self._fingerprint_of = compute_fingerprint
+        self._numba_error = NumbaError
         self.function = function
         self.argnums = argnums
         self.returned = returned
@@ -90,7 +91,15 @@ class NjitGradient:
         found = self._by_fingerprint.get(fingerprint)
         if found is None:
             found = self._by_fingerprint[fingerprint] = self._derived_for(args)
-        return found(*args)
+        try:
+            return found(*args)
+        except self._numba_error as error:
+            failed = error
+        from jittape.numba_ad.njit_callable import types_of
+
+        # An array in another byte order has the fingerprint of a native one, and no type.
+        types_of(args, self)
+        raise failed
 
     def _all(self, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None) -> tuple[Any, ...]:
         """Return the arguments of a call by position, with default values."""

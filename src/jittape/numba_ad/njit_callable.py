@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from jittape.numba_ad.gradient_code import GradientCode
 
 __all__ = [
-    "check_derivable", "compute_fingerprint", "front_function", "gradient_code", "gradient_dispatcher", "types_of",
+    "NumbaError", "check_derivable", "compute_fingerprint", "front_function", "gradient_code", "gradient_dispatcher",
+    "types_of",
 ]  # fmt: skip
 
 
