@@ -405,8 +405,11 @@ def test_gradients_at_kinks():
         elementwise_grad(lambda x: np.maximum(0.0, x))(onp.array([-1.0, 0.0, 2.0])), [0.0, 0.5, 1.0]
     )
     onp.testing.assert_allclose(grad(np.max)(onp.ones(4)), onp.full(4, 0.25))
-    clipped = elementwise_grad(lambda x: np.clip(x, 0.0, 1.0))
-    onp.testing.assert_array_equal(clipped(onp.array([-1.0, 0.0, 0.5, 1.0, 2.0])), [0.0, 0.0, 1.0, 0.0, 0.0])
+    for bounds in ({"a_min": 0.0, "a_max": 1.0}, {"min": 0.0, "max": 1.0}):
+        clipped = elementwise_grad(lambda x, bounds=bounds: np.clip(x, **bounds))
+        onp.testing.assert_array_equal(
+            clipped(onp.array([-1.0, 0.0, 0.5, 1.0, 2.0])), [0.0, 0.0, 1.0, 0.0, 0.0]
+        )
     assert grad(np.abs)(0.0) == 0.0
 
 

@@ -121,3 +121,17 @@ def test_rounded_integers_are_written_where_numpy_writes_them(namespace: Any, dt
                 call(namespace, jt.constant(a), out)
         else:
             assert call(namespace, jt.constant(a), out).tolist() == wanted.tolist()
+
+
+@pytest.mark.parametrize(
+    "bounds",
+    [((1,), {}), ((1,), {"max": 3}), ((), {"a_max": 3}), ((1, 2), {"min": 0}), ((None, None), {"max": None})],
+)
+def test_clip_takes_one_pair_of_bounds(bounds):
+    args, kwargs = bounds
+    x = np.arange(5.0)
+    with pytest.raises((TypeError, ValueError)) as numpys:
+        np.clip(x, *args, **kwargs)
+    for clip in (np.clip, jnp.clip):
+        with pytest.raises(numpys.type, match=r"clip.*(a_min|a_max)"):
+            clip(jt.constant(x), *args, **kwargs)

@@ -535,6 +535,17 @@ def test_extreme_values_have_slopes_where_the_shape_is_zero(name: str, x: float)
         assert float(curve) == pytest.approx(wanted, rel=1e-3), method
 
 
+@pytest.mark.parametrize("c", [-0.11, -1.0, 0.4, 1.0])
+def test_the_density_of_extreme_values_at_the_end_of_the_support(c: float) -> None:
+    y = np.array([1 / c])
+    for method in ("pdf", "logpdf", "cdf", "sf"):
+        found = getattr(stats.genextreme, method)(y, c)
+        np.testing.assert_array_equal(found, getattr(scipy.stats.genextreme, method)(y, c))
+    slope = jt.grad(lambda c: stats.genextreme.logpdf(0.3, c))(np.float64(c))
+    wanted = scipy.stats.genextreme.logpdf(0.3, c + 1e-5) - scipy.stats.genextreme.logpdf(0.3, c - 1e-5)
+    assert float(slope) == pytest.approx(wanted / 2e-5, rel=1e-6)
+
+
 def test_moments_of_frozen_distributions() -> None:
     frozen, wanted = stats.gamma(2.0, scale=1.5), scipy.stats.gamma(2.0, scale=1.5)
     np.testing.assert_allclose(frozen.stats(), wanted.stats(), rtol=1e-14)

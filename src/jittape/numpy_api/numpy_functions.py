@@ -128,10 +128,24 @@ def _where(condition: Any, x: Any = None, y: Any = None) -> Any:
 
 
 def _clip(
-    a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, *, min: Any = None, max: Any = None
+    a: Any,
+    a_min: Any = np._NoValue,
+    a_max: Any = np._NoValue,
+    out: Any = None,
+    *,
+    min: Any = np._NoValue,
+    max: Any = np._NoValue,
 ) -> Any:
     reject("clip", out=out)
-    low, high = (a_min if min is None else min), (a_max if max is None else max)
+    missing = a_min is np._NoValue, a_max is np._NoValue
+    if not any(missing) and (min is not np._NoValue or max is not np._NoValue):
+        raise ValueError("[np.clip] min and max are other names of a_min and a_max: give two of the four")
+    if any(missing) and not all(missing):
+        raise TypeError(
+            f"clip() missing 1 required positional argument: {'a_min' if missing[0] else 'a_max'!r}"
+        )
+    low, high = (min, max) if missing[0] else (a_min, a_max)
+    low, high = (None if bound is np._NoValue else bound for bound in (low, high))
     a = array_like(a)
     if dtype_of(a).kind in "iu":  # a bound beyond all numbers of the dtype limits nothing
         limits = np.iinfo(dtype_of(a))

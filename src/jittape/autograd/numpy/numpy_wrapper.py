@@ -192,14 +192,14 @@ def _balanced(ufunc: np.ufunc, function: Function) -> Function:
     return recorded
 
 
-def _clip(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, **kwargs: Any) -> Any:
+def _clip(a: Any, a_min: Any = np._NoValue, a_max: Any = np._NoValue, out: Any = None, **kwargs: Any) -> Any:
     """Clip with autograd's gradient: zero where an element equals a bound."""
     clipped = FUNCTIONS[np.clip](a, a_min, a_max, out, **kwargs)
     if not isinstance(a, Operators) or clipped.aval.dtype.kind != "f":
         return clipped
     inside = None
     for bound, beyond in ((kwargs.get("min", a_min), greater), (kwargs.get("max", a_max), less)):
-        if bound is not None:
+        if bound is not None and bound is not np._NoValue:
             holds = beyond(a, bound)
             inside = holds if inside is None else logical_and(inside, holds)
     return clipped if inside is None else where(inside, clipped, stop_gradient(clipped))

@@ -41,7 +41,10 @@ def _genextreme_log(y: Any, c: Any) -> Any:
 
 def _genextreme_log_density(y: Any, c: Any) -> Any:
     power = _genextreme_log(y, c)
-    return (1.0 - c) * power - exp(power)
+    lower = power > 1e300  # the lower end of the support, if c is negative
+    upper = (power < -1e300) & (square(c - 1.0) < 1e-40)  # the upper end, if c is 1: the density is 1
+    inside = where(lower, 0.0, where(upper, 0.0, power))
+    return where(lower, -INF, (1.0 - c) * inside - exp(where(lower, 0.0, power)))
 
 
 def _log_gamma_terms(c: Any) -> tuple[Any, Any]:
