@@ -232,6 +232,23 @@ def test_dropout():
     assert jt.nn.dropout(x, 0.0).tolist() == x.tolist()
 
 
+def test_none_in_the_noise_shape_of_dropout_is_the_extent() -> None:
+    x = jt.ones([50, 4])
+    for shape in ([None, 1], (None, 1), jt.TensorShape([None, 1])):
+        rows = jt.nn.dropout(x, 0.5, noise_shape=shape).numpy()
+        assert set(rows[:, 0]) == {0.0, 2.0}
+        assert (rows == rows[:, :1]).all()
+    assert (
+        (jt.nn.dropout(x, 0.5, noise_shape=[None, None], seed=1) == jt.nn.dropout(x, 0.5, seed=1))
+        .numpy()
+        .all()
+    )
+    with pytest.raises(jt.errors.ShapeError, match=r"noise_shape \(None,\) .* each dimension"):
+        jt.nn.dropout(x, 0.5, noise_shape=[None])
+    with pytest.raises(jt.errors.ShapeError, match=r"noise_shape \(None, 3\) must broadcast"):
+        jt.nn.dropout(x, 0.5, noise_shape=[None, 3])
+
+
 def test_dropout_draws_anew_at_each_call_of_a_function():
     drop = jt.function(lambda x: jt.nn.dropout(x, 0.5))
     x = jt.ones([1000])

@@ -28,8 +28,9 @@ def dropout(
         Of a floating dtype.
     rate : float
         From 0 to less than 1.
-    noise_shape : sequence of int, optional
-        Shape of the random mask, which broadcasts to the shape of `x`; by default that of `x`.
+    noise_shape : sequence of int or None, optional
+        Shape of the random mask, which broadcasts to the shape of `x`; by default that of `x`. None in a shape with an
+        entry for each dimension is the extent of `x`.
     seed : int, optional
         Seed of a separate generator.
     name : str, optional
@@ -55,23 +56,34 @@ def dropout(
     values = x if isinstance(x, Operators) else convert_to_tensor(x)
     if not is_floating(values.aval.dtype):
         raise DTypeError(f"[dropout] x must have a floating dtype, got {values.dtype.name}; cast it first")
-    if noise_shape is not None:
-        _check_noise_shape(values.shape, noise_shape)
-    draw = uniform(values.shape if noise_shape is None else noise_shape, dtype=values.dtype, seed=seed)
+    extents = values.shape if noise_shape is None else _mask_shape(values.shape, noise_shape)
+    draw = uniform(extents, dtype=values.dtype, seed=seed)
     return dropped(values, share, draw)
 
 
-def _check_noise_shape(shape: Any, noise_shape: Any) -> None:
-    """Raise `ShapeError` unless a mask of `noise_shape` broadcasts to `shape`; other errors are those of `uniform`."""
-    extents = getattr(noise_shape, "tolist", lambda: noise_shape)()
-    if not isinstance(extents, (list, tuple)) or not all(isinstance(n, int) for n in extents):
-        return
-    pairs = zip(reversed(extents), reversed(tuple(shape)), strict=False)
-    if len(extents) > len(shape) or any(m not in (1, n) for m, n in pairs):
+def _mask_shape(shape: Any, noise_shape: Any) -> Any:
+    """Return the shape of a mask with the extents of `shape` in place of None.
+
+    Raises
+    ------
+    ShapeError
+        Unless a mask of this shape broadcasts to `shape`. `uniform` raises the other errors.
+    """
+    given = getattr(noise_shape, "tolist", lambda: noise_shape)()
+    if not isinstance(given, (list, tuple)) or not all(n is None or isinstance(n, int) for n in given):
+        return noise_shape
+    pairs = zip(reversed(given), reversed(tuple(shape)), strict=False)
+    has_open = None in given
+    if (
+        len(given) > len(shape)
+        or (has_open and len(given) < len(shape))
+        or any(m not in (1, None, n) for m, n in pairs)
+    ):
         raise ShapeError(
-            f"[dropout] noise_shape {tuple(extents)} must broadcast to the shape {tuple(shape)} of x: give 1 or the "
+            f"[dropout] noise_shape {tuple(given)} must broadcast to the shape {tuple(shape)} of x: give 1 or the "
             "length for each dimension"
         )
+    return [n if m is None else m for m, n in zip(given, shape, strict=True)] if has_open else noise_shape
 
 
 def dropped(values: Any, share: float, draw: Any) -> Tensor:
