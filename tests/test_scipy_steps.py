@@ -302,3 +302,29 @@ def test_the_zeta_function_of_scipy_records(mode):
     jt.check_gradient(lambda q: scipy.special.zeta(x, q), jt.constant(q))
     found = jt.grad(lambda q: jt.reduce_sum(scipy.special.zeta(x, q)))(jt.constant(q))
     np.testing.assert_allclose(found, -x * scipy.special.zeta(x + 1, q), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "varied"),
+    [
+        ("bdtr", (2.0, 2.0, 0.5), (2,)),
+        ("bdtr", (2.0, 5.0, 0.4), (2,)),
+        ("bdtrc", (3.0, 3.0, 0.5), (2,)),
+        ("bdtrik", (0.1, 3.0, 0.2), (0, 1, 2)),
+        ("nbdtrik", (0.05, 3.0, 0.5), (0, 1, 2)),
+        ("pdtrik", (0.2, 0.3), (0, 1)),
+    ],
+)
+def test_slopes_at_the_ends_of_counts(
+    name: str, arguments: tuple[float, ...], varied: tuple[int, ...]
+) -> None:
+    function = getattr(special, name)
+    for i in varied:
+        before, after = (
+            theirs(name, *[np.float64(x + step * (k == i)) for k, x in enumerate(arguments)])[0]
+            for step in (-1e-6, 1e-6)
+        )
+        found = jt.grad(lambda x, i=i: function(*arguments[:i], x, *arguments[i + 1 :]))(
+            np.float64(arguments[i])
+        )
+        assert float(found) == pytest.approx((after - before) / 2e-6, rel=1e-6, abs=1e-12), i

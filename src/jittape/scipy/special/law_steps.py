@@ -53,15 +53,21 @@ def _beta_in(order_a: int, order_b: int, a: Term, b: Term, x: Term) -> Term:
     return relative * _beta_density(a, b, x)
 
 
-def _inverse(partials: Callable[..., list[Any]], result: int, value: int) -> list[Any]:
+def _inverse(partials: Callable[..., list[Any]], result: int, value: int, counts: bool = False) -> list[Any]:
     """Return the slopes of an inverse.
 
     ``partials(*arguments)`` are the derivatives of F in its arguments, one of which, number `result`, is the result of
-    the inverse. The inverse has the value of F as its argument number `value`, and the others in their order.
+    the inverse. The inverse has the value of F as its argument number `value`, and the others in their order. With
+    `counts`, the inverse is 0, and its slopes too, for values of F below that at 0.
     """
 
     def of(argument: int) -> Any:
         def formula(out: Term, *operands: Term) -> Any:
+            if counts:
+                return where(out > 0, inner(where(out > 0, out, 1.0), *operands), 0.0)
+            return inner(out, *operands)
+
+        def inner(out: Term, *operands: Term) -> Any:
             others = [x for i, x in enumerate(operands) if i != value]
             arguments = [*others[:result], out, *others[result:]]
             found = partials(*arguments)
@@ -158,7 +164,10 @@ def _binomial_value(name: str) -> Callable[..., Any]:
 
 def _binomial_slope(factor: float) -> Any:
     def formula(out: Term, k: Term, n: Term, p: Term) -> Term:
-        return factor * _beta_density(n - _floor(k), _floor(k) + 1, 1 - p)
+        beyond = _floor(n) - _floor(k)
+        certain = beyond < 1.0  # the sum has all terms
+        density = _beta_density(where(certain, 1.0, beyond), _floor(k) + 1, 1 - p)
+        return where(certain, 0.0, factor * density)
 
     return slope(formula)
 
@@ -225,7 +234,7 @@ LAWS: dict[str, Any] = {
         slope(lambda out, k, n, y: -1.0 / _beta_density(n - _floor(k), _floor(k) + 1, 1 - out)),
         impl=_binomial_value("bdtri"),
     ),
-    "bdtrik": scipy_step("bdtrik", "y n p", *_inverse(_binomial_partials, 0, 0)),
+    "bdtrik": scipy_step("bdtrik", "y n p", *_inverse(_binomial_partials, 0, 0, counts=True)),
     "bdtrin": scipy_step("bdtrin", "k y p", *_inverse(_binomial_partials, 1, 1)),
     "btdtria": scipy_step("btdtria", "p b x", *_inverse(_beta_partials, 0, 0)),
     "btdtrib": scipy_step("btdtrib", "a p x", *_inverse(_beta_partials, 1, 1)),
@@ -252,7 +261,7 @@ LAWS: dict[str, Any] = {
     "nbdtri": scipy_step(
         "nbdtri", "k n y", None, None, slope(lambda out, k, n, y: 1.0 / _beta_density(n, _floor(k) + 1, out))
     ),
-    "nbdtrik": scipy_step("nbdtrik", "y n p", *_inverse(_negative_binomial_partials, 0, 0)),
+    "nbdtrik": scipy_step("nbdtrik", "y n p", *_inverse(_negative_binomial_partials, 0, 0, counts=True)),
     "nbdtrin": scipy_step("nbdtrin", "k y p", *_inverse(_negative_binomial_partials, 1, 1)),
     "nrdtrimn": scipy_step("nrdtrimn", "p std x", *_inverse(_normal_mean_partials, 0, 0)),
     "nrdtrisd": scipy_step("nrdtrisd", "mn p x", *_inverse(_normal_mean_partials, 1, 1)),
@@ -265,7 +274,7 @@ LAWS: dict[str, Any] = {
     "pdtri": scipy_step(
         "pdtri", "k y", None, slope(lambda out, k, y: -1.0 / _gamma_density(_floor(k) + 1, out))
     ),
-    "pdtrik": scipy_step("pdtrik", "p m", *_inverse(_poisson_partials, 0, 0)),
+    "pdtrik": scipy_step("pdtrik", "p m", *_inverse(_poisson_partials, 0, 0, counts=True)),
     "stdtridf": scipy_step("stdtridf", "p t", *_inverse(_t_partials, 0, 0)),
     "tklmbda": scipy_step("tklmbda", "x lmbda", *_tukey_slopes()),
 }
