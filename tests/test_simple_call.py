@@ -23,16 +23,16 @@ X = np.linspace(-1.0, 2.0, 7)
 def general(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Number of calls since that machine code left to the longer way, as a list of ones."""
     found: list[int] = []
-    make = fast_path._FastPath._simple
+    make = fast_path.simple_path
 
-    def counting(self: Any, call: Callable[..., Any], *rest: Any) -> Any:
+    def counting(concrete: Any, call: Callable[..., Any], *rest: Any) -> Any:
         def counted(leaves: Any) -> Any:
             found.append(1)
             return call(leaves)
 
-        return make(self, counted, *rest)
+        return make(concrete, counted, *rest)
 
-    monkeypatch.setattr(fast_path._FastPath, "_simple", counting)
+    monkeypatch.setattr(fast_path, "simple_path", counting)
     return found
 
 

@@ -81,11 +81,15 @@ class Concrete:
         Whether the result is a single tensor.
     fast_call : callable
         The fast path; returns `GUARD_FAILED` for arguments that it does not support.
+    simple_path : tuple or None
+        Machine code that does all of a call: see `jittape.functions.marshaller.simple_path`.
     may_be_general : bool
         Whether a trace for other lengths is possible: it does not print, call Python or change the shape of a Variable.
     recordable : bool
         Whether a tape may record the program instead of running the Python function.
     """
+
+    __slots__ = ("__dict__", "__weakref__", "fast_call", "simple_path", "visits")
 
     def __init__(
         self, tracing: FunctionTrace, result: Any, keys: tuple[Any, ...], call: Call, same: Mapping[int, int]
@@ -119,11 +123,11 @@ class Concrete:
         self.specialized, self.computed = list(tracing.specialized), list(tracing.computed)
         self.scalars = ScalarProgram(numbers, self.specialized, self.computed)
         self.visits = self._recordings = 0
-        self.ran_compiled = True
+        self.ran_compiled, self._prepared = True, False
         self._compiled: Any = None
         self._executable: Callable[[bool], Any] | None = None
-        self._prepared = False
         self.fast_call: Callable[[tuple[Any, ...]], Any] = no_fast_path
+        self.simple_path: tuple[Any, ...] | None = None
 
     def _take_result(self, tracing: FunctionTrace, result: Any) -> None:
         """Find the tensors among the result's leaves; the other leaves are constant."""
@@ -182,8 +186,9 @@ class Concrete:
         """
         other = Concrete.__new__(Concrete)
         other.__dict__.update(self.__dict__)  # takes half the time of `copy`
-        other._known_program = other._known_replay = None
+        other._known_program = other._known_replay = other.simple_path = None
         other.keys, other._program_of, other._executable = keys, program_of, executable
+        other.visits, other.fast_call = self.visits, self.fast_call
         other.sources, other.avals, other._leaves = map(list, parts)
         return other
 
@@ -283,8 +288,7 @@ class Concrete:
 
         Random numbers that are not `drawn` yet are drawn last, after all arguments have been checked.
         """
-        values = iter(numbers)
-        inputs: list[Any] = []
+        values, inputs = iter(numbers), list[Any]()
         for dtype, source in zip(self._input_dtypes, self.sources, strict=True):
             if isinstance(source, Leaf):
                 leaf = leaves[source.number]
@@ -317,18 +321,17 @@ class Concrete:
         return self._compiled
 
     def _compile(self) -> None:
-        make = self._executable
-        self._compiled = self._own_executable() if make is None else make(self.visits > 1)
-
-    def _own_executable(self) -> Any:
-        return compiled_from(self.program, self.scalar_inputs(), self.donated(), self.constants())
+        if self._executable is not None:
+            self._compiled = self._executable(self.visits > 1)
+            return
+        inputs = self.scalar_inputs(), self.donated(), self.constants()
+        self._compiled = compiled_from(self.program, *inputs)
 
     def scalar_inputs(self) -> frozenset[int]:
         """Return the program's inputs that are Python numbers."""
         number = (TracedScalar, bool, int, float, complex, Extent)
-        return frozenset(
-            s for s, x in zip(self.program.inputs, self.sources, strict=True) if isinstance(x, number)
-        )
+        pairs = zip(self.program.inputs, self.sources, strict=True)
+        return frozenset([slot for slot, source in pairs if isinstance(source, number)])
 
     def constants(self) -> dict[int, float]:
         """Return the program's inputs that are constants of the function."""
@@ -343,15 +346,12 @@ class Concrete:
         """Return the old and new values of large Variables, as positions in the program's inputs and outputs."""
         positions = {id(source): i for i, source in enumerate(self.sources) if isinstance(source, Variable)}
         first = len(self.avals)
-        return tuple(
-            [
-                (positions[id(variable)], first + i)
-                for i, variable in enumerate(self.assigned)
-                if isinstance(variable, Variable)
-                and variable._aval.nbytes >= LARGE
-                and id(variable) in positions
-            ]
-        )
+        pairs = [
+            (positions[id(new)], first + i)
+            for i, new in enumerate(self.assigned)
+            if isinstance(new, Variable) and new._aval.nbytes >= LARGE and id(new) in positions
+        ]
+        return tuple(pairs)
 
     def _prepare(self, leaves: tuple[Any, ...]) -> None:
         """Create the fast path: at the second call, or later if machine code must be compiled for it."""

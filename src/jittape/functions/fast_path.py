@@ -20,7 +20,7 @@ from jittape.core.scalar_program import GuardFailed, ScalarProgram
 from jittape.core.traced_scalar import TracedScalar
 from jittape.core.tuning import tuning
 from jittape.functions.marshal_plan import Entry, Form, Kind, Outcome, Returned, object_word, plan
-from jittape.functions.marshaller import marshaller, simple_call
+from jittape.functions.marshaller import marshaller, simple_path
 from jittape.functions.scalar_plan import entries_for, number_writer
 from jittape.functions.signature import GUARD_FAILED, static_value
 from jittape.functions.variable_arguments import ArgumentVariable, VariableKind, kinds_of
@@ -28,7 +28,7 @@ from jittape.recording.function_trace import Captured, Leaf, RandomInput
 from jittape.recording.variable import Variable
 from jittape.runtime.counters import counters
 from jittape.runtime.executable import CompiledExecutable
-from jittape.runtime.workspace import CELL, PoisonedWorkspace, Workspace, array_of
+from jittape.runtime.workspace import CELL, Workspace, array_of
 
 if TYPE_CHECKING:
     from jittape.functions.concrete_function import Concrete
@@ -43,8 +43,6 @@ arguments that the plans refer to.
 """
 _FLOATS = {float64: Kind.FLOAT64, float32: Kind.FLOAT32}
 _NONE: Mapping[int, Buffer] = {}
-_WAITS = 16
-"""Number of calls without an attempt of `simple_call` after two in vain; after one, results may come in batches."""
 _NO_CALLS = np.zeros(2, np.int64)
 """Empty call table of the driver."""
 
@@ -269,34 +267,7 @@ class _FastPath:
             free.append(state)  # only after the results are referenced
             return result
 
-        return self._simple(call, free, calls) if self._is_simple() else call
-
-    def _simple(
-        self, general: Callable[[tuple[Any, ...]], Any], free: list[_CallState], calls: int
-    ) -> Callable[[tuple[Any, ...]], Any]:
-        """Return a function that has machine code do all of a call where it can, and else calls `general`.
-
-        It is a function of its own, as the many variables of `general` would add 0.08 µs.
-        """
-        simple: Any = simple_call()
-        whole, poison, concrete, waits, failed_at = Workspace, PoisonedWorkspace.poison, self.concrete, 0, 0
-
-        def call(leaves: tuple[Any, ...]) -> Any:
-            nonlocal waits, failed_at
-            if waits:
-                waits -= 1
-                return general(leaves)
-            result = simple(leaves, free, calls, whole, poison, False, 0)
-            if result.__class__ is int:
-                waits = _WAITS if concrete.visits <= failed_at + 1 else 0
-                failed_at = concrete.visits
-                return general(leaves)
-            counters.compiled_runs += 1
-            counters.last = concrete
-            concrete.visits += 1
-            return result
-
-        return call
+        return simple_path(concrete, call, free, calls) if self._is_simple() else call
 
     def _is_simple(self) -> bool:
         """Return whether machine code can do all of a call: see `simple_call`."""

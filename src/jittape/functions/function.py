@@ -8,11 +8,11 @@ function that needs a traced value is recorded at each call instead (`Uncompiled
 from __future__ import annotations
 
 import copy
+import copyreg
 import functools
 import inspect
 import warnings
 from collections.abc import Callable, Sequence
-from functools import partial
 from types import FunctionType
 from typing import Any
 
@@ -80,6 +80,8 @@ _RETRACES = 5
 class Function(FunctionInterface):
     """A function that is traced and compiled; created by `jt.function`."""
 
+    __slots__ = ("__dict__", "__weakref__", "_recent")
+
     def __init__(self, python: Callable[..., Any], input_signature: Sequence[Any] | None = None) -> None:
         functools.update_wrapper(self, python)
         self._trace_count = self._inlined = 0
@@ -108,8 +110,12 @@ class Function(FunctionInterface):
             ):
                 result = recent.fast_call(args)
                 if result is not GUARD_FAILED:
+                    if recent.simple_path is not None:
+                        _let_machine_code_call()
                     return result
         return self._call((), args, kwargs)
+
+    _call_in_python = __call__
 
     def _call(self, owner: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call the function with the arguments and `owner`: the instance it is bound to, or nothing."""
@@ -230,7 +236,7 @@ class Function(FunctionInterface):
                 return derived
             names = leaf_names(self._python, call, len(owner))
             reason = reason_of_trace(self._traces.traces(), call, keys, names)
-            run = partial(self._general, (owner, call, keys, names))
+            run = functools.partial(self._general, (owner, call, keys, names))
             general = self._families.generalized(call, keys, run)
             needed: ValueNeeded | None = None
             if general is None:
@@ -379,7 +385,8 @@ class Function(FunctionInterface):
             name = self._python.__module__, self._python.__qualname__
             return loaded, (Function, *name, self._input_signature)
         # In two steps: the Python function may refer to this function.
-        return _new_function, (), (packed(Function, self._python), self._input_signature)
+        new: Any = vars(copyreg)["__newobj__"]
+        return new, (Function,), (packed(Function, self._python), self._input_signature)
 
     def __setstate__(self, state: tuple[Any, Any]) -> None:
         self.__init__(unpacked(Function, state[0]), state[1])  # type: ignore[misc]
@@ -391,7 +398,7 @@ class Function(FunctionInterface):
         """Return the function itself; return a copy if the Python function has state, such as a method's instance."""
         if isinstance(self._python, FunctionType):
             return self
-        copied = memo[id(self)] = _new_function()
+        copied = memo[id(self)] = Function.__new__(Function)
         python = copy.deepcopy(packed(Function, self._python), memo)
         copied.__setstate__((python, self._input_signature))
         return copied
@@ -405,16 +412,9 @@ def _key(call: Call, keys: tuple[Any, ...]) -> Any:
     return call.structure, call.orders, config.default_float, keys
 
 
-def _new_function() -> Function:
-    """Return a function that `__setstate__` will initialize."""
-    return Function.__new__(Function)
+@functools.cache
+def _let_machine_code_call() -> None:
+    """Let machine code take the calls of all functions; it calls the method in Python where there is no simple path."""
+    from jittape.functions.machine_code.function_calls import take_calls
 
-
-def _settings_changed() -> None:
-    """Disable the fast paths of all functions until the next call: a trace depends on the settings."""
-    for one in all_functions.values():
-        one._recent = one._recent_nested = None
-
-
-config.on_change(_settings_changed)
-config.on_native_change(_settings_changed)
+    take_calls(Function)

@@ -99,3 +99,13 @@ def compiled_traces() -> list[Concrete]:
     own = [trace for one in functions for trace in one._traces.traces() if isinstance(trace, Concrete)]
     derived = [trace for one in functions for trace in one._families.traces()]
     return list({id(trace): trace for trace in (*own, *derived)}.values())
+
+
+def _settings_changed() -> None:
+    """Disable the fast paths of all functions until the next call: a trace depends on the settings."""
+    for one in all_functions.values():
+        one._recent = one._recent_nested = None
+
+
+config.on_change(_settings_changed)
+config.on_native_change(_settings_changed)

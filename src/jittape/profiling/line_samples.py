@@ -147,7 +147,7 @@ _KINDS: dict[CodeType, str] = {
     Flushing.flush.__code__: "elsewhere",
     compiled_from.__code__: "elsewhere",
     Concrete.__call__.__code__: "calls",
-    Function.__call__.__code__: "calls",
+    Function._call_in_python.__code__: "calls",
     Function._call.__code__: "calls",
 }
 """Kinds of samples below functions of jittape. Flushes and compilations are measured exactly."""

@@ -1,0 +1,212 @@
+"""Calls of functions that machine code takes from their beginning: results, counts and errors are those of Python."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import pickle
+import sys
+import threading
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import jittape as jt
+from jittape.functions.function import Function
+from jittape.functions.marshaller import OFTEN
+from jittape.native.object_layout import object_layout
+from jittape.runtime.counters import counters
+
+pytestmark = pytest.mark.skipif(object_layout() is None, reason="no machine code over objects in this Python")
+
+
+def scale(x: Any, y: Any) -> Any:
+    return jt.reduce_sum(x * y), x + y
+
+
+X, Y = jt.constant(np.arange(5.0)), jt.constant(np.full(5, 2.0))
+
+
+def often_called(python: Callable[..., Any] = scale, *arguments: Any) -> Function:
+    """Return a function whose calls with these arguments machine code takes."""
+    function: Function = jt.function(python)
+    for _ in range(2 * OFTEN + 40):
+        function(*(arguments or (X, Y)))
+    assert function._recent is not None
+    assert function._recent.simple_path is not None
+    assert not isinstance(vars(Function)["__call__"], FunctionType)
+    return function
+
+
+def assert_right(result: Any, x: Any = X, y: Any = Y) -> None:
+    total, both = result
+    x, y = np.asarray(x), np.asarray(y)
+    assert float(total) == np.sum(x * y)
+    np.testing.assert_array_equal(both, x + y)
+
+
+def frames_in(call: Callable[[], Any]) -> list[str]:
+    """Return the names of the Python functions that run in a call."""
+    names: list[str] = []
+
+    def note(frame: Any, event: str, argument: Any) -> None:
+        if event == "call":
+            names.append(frame.f_code.co_name)
+
+    sys.setprofile(note)
+    try:
+        call()
+    finally:
+        sys.setprofile(None)
+    return names
+
+
+def test_no_python_runs_in_a_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jt.config, "poison_memory", False)
+    function = often_called()
+    ones = np.ones(5)
+    assert frames_in(lambda: function(X, Y)) == ["<lambda>"]
+    assert frames_in(lambda: function(ones, Y)) == ["<lambda>"]
+    assert "__call__" in frames_in(lambda: function(X, y=Y))
+
+
+def test_a_fast_path_that_is_taken_away_is_not_used() -> None:
+    """As a profile and the search for nan do it."""
+    function, taken = often_called(), []
+    trace = function._recent
+    before = trace.fast_call
+
+    def instead(leaves: tuple[Any, ...]) -> Any:
+        taken.append(leaves)
+        return before(leaves)
+
+    trace.fast_call = instead
+    assert_right(function(X, Y))
+    assert len(taken) == 1
+
+
+def test_runs_are_counted() -> None:
+    function = often_called()
+    trace, runs, visits = function._recent, counters.compiled_runs, function._recent.visits
+    other = jt.function(lambda x: x - 1.0)
+    other(X)
+    runs = counters.compiled_runs
+    for _ in range(300):
+        function(X, Y)
+    assert counters.compiled_runs == runs + 300
+    assert trace.visits == visits + 300
+    assert counters.last is trace
+
+
+def test_calls_that_python_takes() -> None:
+    function = often_called()
+    assert_right(function(X, y=Y))
+    assert_right(function(y=Y, x=X))
+    assert_right(function(jt.constant(np.ones(3)), 2.0), np.ones(3), 2.0)
+    assert_right(function([1.0, 2.0], Y[:2]), [1.0, 2.0], [2.0, 2.0])
+    assert_right(function(X, Y))
+    with pytest.raises(TypeError):
+        function(X)
+    with pytest.raises(TypeError):
+        function(X, Y, X)
+    with pytest.raises(jt.ShapeError):
+        function(X, jt.constant(np.ones(4)))
+    assert_right(function(X, Y))
+    with pytest.raises(TypeError):
+        Function.__call__(3, X)
+
+
+def test_tapes_and_traces_record_the_call() -> None:
+    function = often_called()
+    with jt.GradientTape() as tape:
+        tape.watch(X)
+        total, _ = function(X, Y)
+    np.testing.assert_array_equal(tape.gradient(total, X), Y)
+    assert_right(jt.function(lambda x, y: function(x, y))(X, Y))
+    np.testing.assert_array_equal(jt.grad(lambda x: function(x, Y)[0])(X), Y)
+
+
+def test_settings_hold_from_the_next_call_on() -> None:
+    runs: list[int] = []
+
+    def counted(x: Any) -> Any:
+        runs.append(1)
+        return x * 2.0
+
+    function = often_called(counted, X)
+    traced = len(runs)
+    jt.config.run_functions_eagerly(True)
+    try:
+        function(X)
+        assert len(runs) == traced + 1
+    finally:
+        jt.config.run_functions_eagerly(False)
+    before = counters.interpreted_runs
+    jt.config.interpret = True
+    try:
+        np.testing.assert_array_equal(function(X), [0.0, 2.0, 4.0, 6.0, 8.0])
+        assert counters.interpreted_runs >= before
+        assert function._recent is None or not function._recent.ran_compiled
+    finally:
+        jt.config.interpret = False
+    np.testing.assert_array_equal(function(X), [0.0, 2.0, 4.0, 6.0, 8.0])
+
+
+def test_results_that_are_kept_stay_as_they_are() -> None:
+    function = often_called()
+    kept = [function(jt.constant(np.full(5, float(i))), Y) for i in range(300)]
+    for i, result in enumerate(kept):
+        assert_right(result, np.full(5, float(i)))
+
+
+@pytest.mark.parametrize("keep", [False, True])
+def test_references_are_given_back(keep: bool) -> None:
+    function = often_called()
+    argument = jt.constant(np.ones(5))
+    counted = (argument, Y, function, function._recent, None, False)
+    kept = []
+    gc.collect()
+    before = [sys.getrefcount(value) for value in counted]
+    for _ in range(1000):
+        result = function(argument, Y)
+        if keep:
+            kept.append(result)
+    del result
+    kept.clear()
+    gc.collect()
+    after = [sys.getrefcount(value) for value in counted]
+    assert all(abs(a - b) < 100 for a, b in zip(after, before, strict=True)), (before, after)
+    for _ in range(1000):
+        with pytest.raises(TypeError):
+            function(argument)
+    gc.collect()
+    assert abs(sys.getrefcount(argument) - before[0]) < 100
+
+
+def test_other_objects_of_the_class() -> None:
+    function = often_called()
+    for copied in (copy.copy(function), copy.deepcopy(function), pickle.loads(pickle.dumps(function))):
+        assert_right(copied(X, Y))
+    with pytest.raises(AttributeError):
+        Function.__new__(Function)(X)
+
+
+def test_threads_call_the_same_function() -> None:
+    function, wrong = often_called(), []
+
+    def calls(number: int) -> None:
+        x = jt.constant(np.full(5, float(number)))
+        for _ in range(2000):
+            total, both = function(x, Y)
+            if float(total) != 10.0 * number or both.numpy()[0] != number + 2.0:
+                wrong.append(number)
+
+    threads = [threading.Thread(target=calls, args=(i,)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
