@@ -990,9 +990,15 @@ def test_input_signatures_cast_arrays_but_no_tensors(value):
 def test_an_input_signature_loses_no_part_of_a_number():
     f = jt.function(lambda x: x, input_signature=[jt.TensorSpec([], jt.int32)])
     assert f(np.int64(3)).dtype == jt.int32
-    for wrong in (np.float64(2.5), np.array(2.5), np.array(True), 2.5):
-        with pytest.raises(TypeError):
+    for wrong in (np.float64(2.5), np.array(2.5), np.array(True), np.array(2j), 2.5):
+        with pytest.raises(TypeError, match="an argument is .*, but the input_signature requires TensorSpec"):
             f(wrong)
+    for bad in (np.array("a"), np.array(None), np.ma.array(1, mask=True)):
+        with pytest.raises(TypeError, match="<lambda>: an argument is"):
+            f(bad)
+    real = jt.function(lambda x: x, input_signature=[jt.TensorSpec([])])
+    with pytest.raises(TypeError, match="an argument is complex128"):
+        real(np.array(2j))
 
 
 def test_concrete_functions():

@@ -399,13 +399,14 @@ def _short(value: Any) -> str:
 
 
 def value_for_dtype(value: Any, dtype: Any) -> Any:
-    """Return `value` as a tensor or array, of `dtype` if `convert_to_tensor` casts it; tensors stay as they are."""
+    """Return `value` as a tensor or array, of `dtype` if that loses no part of a number; tensors stay as they are."""
     if isinstance(value, Tensor):
         return value
     if not isinstance(value, (np.ndarray, np.generic)):
         return convert_to_tensor(value, dtype_hint=dtype)
-    native = value.dtype.newbyteorder("=")
-    if native == dtype and isinstance(value, np.ndarray):
-        return value
-    casts = native.kind != "b" and (native.kind in "iu" or np.dtype(dtype).kind not in "iu")
-    return convert_to_tensor(value, dtype if casts and np.dtype(dtype).kind != "b" else None)
+    native, wanted = value.dtype.newbyteorder("="), np.dtype(dtype)
+    is_safe = native.kind in "iu" or (native.kind not in "bOSU" and wanted.kind not in "iu")
+    is_safe &= wanted.kind != "b" and (native.kind != "c" or wanted.kind == "c")
+    if isinstance(value, np.ma.MaskedArray) or native == wanted or not is_safe:
+        return np.asanyarray(value)
+    return convert_to_tensor(value, dtype)
