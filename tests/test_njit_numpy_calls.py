@@ -9,6 +9,7 @@ import pytest
 
 import jittape as jt
 from njit_as_python import check_both_modes, interpreted
+from random_njit import compiled_program
 
 njit = numba.njit
 
@@ -245,6 +246,70 @@ def test_draws_for_fixed_underlying_numbers(f):
         step = 1e-6 * np.eye(2)[place]
         expected = (f.py_func(x + step) - f.py_func(x - step)) / 2e-6
         np.testing.assert_allclose(found[place], expected, rtol=1e-6)
+
+
+@njit
+def variances_of_vectors(a, x):
+    first = np.cov(a[0])
+    return (
+        np.sum(np.cov(x)) * x[1]
+        + first.item() * np.cov(a[:, 1] * x[0]).item()
+        + np.sum(np.corrcoef(x)) * a[0, 0]
+    )
+
+
+def test_covariances_of_a_vector_are_numbers():
+    check_both_modes(variances_of_vectors, (A, X), 7)
+    np.testing.assert_allclose(
+        jt.njit_value_and_grad(variances_of_vectors)(A, X)[0], variances_of_vectors(A, X)
+    )
+
+
+@njit
+def passes_all_results_on(a, x):
+    solution, residuals, rank, values = np.linalg.lstsq(a, x)
+    return solution, residuals, rank, values
+
+
+@njit
+def reads_the_solution(a, x):
+    solution, residuals, rank, values = passes_all_results_on(a, x)
+    everything = (solution, residuals, rank, values)
+    return np.sum(everything[0] * solution)
+
+
+def test_results_of_lstsq_that_are_not_read_are_passed_on():
+    check_both_modes(reads_the_solution, (A[:, :2], X[:3]), 3)
+
+
+RESIDUALS = ["the residuals of lstsq cannot be read", "Use np.sum((b - a @ x) ** 2)"]
+RANK = ["the rank of lstsq cannot be read", "Use np.linalg.matrix_rank(a)"]
+VALUES = ["the singular values of lstsq cannot be read", "Use np.linalg.svd(a, False)[1]"]
+
+
+@pytest.mark.parametrize(
+    ("expression", "parts"),
+    [
+        ("np.sum(r)", RESIDUALS),
+        ("r[0]", RESIDUALS),
+        ("results[1][0]", RESIDUALS),
+        ("np.linalg.lstsq(a, x)[-3].sum()", RESIDUALS),
+        ("x[0] if k == 2 else x[1]", RANK),
+        ("k * x[0]", RANK),
+        ("s[0] / s[1]", VALUES),
+        ("np.log(s).sum()", VALUES),
+    ],
+)
+def test_other_results_of_lstsq_are_refused_by_their_names(expression, parts):
+    text = (
+        "import numba\nimport numpy as np\n\n@numba.njit\ndef program(a, x):\n    results = np.linalg.lstsq(a, x)\n"
+        f"    y, r, k, s = results\n    return {expression}\n"
+    )
+    f, _ = compiled_program(text, f"<results of lstsq: {expression}>")
+    with pytest.raises(jt.NoGradientError) as caught:
+        jt.njit_grad(f).inspect(A, X)
+    for part in parts:
+        assert part in str(caught.value)
 
 
 @njit

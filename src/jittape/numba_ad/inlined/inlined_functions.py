@@ -290,17 +290,24 @@ def correlate(a: Any, v: Any, mode: Any = "valid") -> Any:
 
 @jit
 def cov(m: Any) -> Any:
-    """Return the covariance matrix of the rows of a matrix."""
-    centered = m - (np.sum(m, axis=1) / m.shape[1])[:, None]
-    return (centered @ centered.T) / (m.shape[1] - 1)
+    """Return the covariance matrix of the rows of a matrix, or the variance of a vector as a number."""
+    if m.ndim == 1:
+        difference = m - np.sum(m) / m.size
+        return np.sum(difference * difference) / (m.size - 1)
+    else:  # noqa: RET505
+        centered = m - (np.sum(m, axis=1) / m.shape[1])[:, None]
+        return (centered @ centered.T) / (m.shape[1] - 1)
 
 
 @jit
 def corrcoef(x: Any) -> Any:
-    """Return the correlation coefficients of the rows of a matrix."""
+    """Return the correlation coefficients of the rows of a matrix, or that of a vector with itself."""
     c = cov(x)
-    deviation = np.sqrt(diag(c))
-    return c / deviation[:, None] / deviation[None, :]
+    if x.ndim == 1:
+        return c / c
+    else:  # noqa: RET505
+        deviation = np.sqrt(diag(c))
+        return c / deviation[:, None] / deviation[None, :]
 
 
 @jit

@@ -18,7 +18,7 @@ from jittape.numba_ad.local_functions import lift_local_functions
 from jittape.numba_ad.lower.joined_branches import join_branches
 from jittape.numba_ad.structured_ir import Where
 
-__all__ = ["NamedItems", "PythonObject", "Source", "read_source"]
+__all__ = ["MissingResult", "NamedItems", "PythonObject", "Source", "read_source"]
 
 
 _SHOWN_LINE = re.compile(r"\s*# (?:(\S+):)?(\d+): (.*)")
@@ -30,6 +30,14 @@ class PythonObject:
     """An object that is known when the gradient is derived: a function, a module, a dtype, None, a string."""
 
     value: Any
+
+
+@dataclass(frozen=True)
+class MissingResult:
+    """A result of a library function that must not be read, why, and what replaces it."""
+
+    reason: str
+    way_out: str
 
 
 class NamedItems(tuple[Any, ...]):

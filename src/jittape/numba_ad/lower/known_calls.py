@@ -337,6 +337,8 @@ def call_method(
     builder: Builder, owner: Any, name: str, arguments: list[Any], keywords: dict[str, Any]
 ) -> Any:
     """Return the result of a method of an array."""
+    if name == "item" and isinstance(owner, (Value, Constant)) and not arguments:
+        return owner  # a number here may be an array without dimensions in Numba
     if not isinstance(owner, (Array, Lazy)):
         raise builder.refusal(f"the method {name} is only supported for arrays", WAY_OUT)
     operands = [evaluated(builder, owner), *arguments]

@@ -14,7 +14,7 @@ from jittape.errors import NoGradientError
 from jittape.numba_ad.global_arrays import constant_name, has_constant
 from jittape.numba_ad.lower.advanced_indexing import Mask, Places
 from jittape.numba_ad.lower.build_ir import Builder, constant
-from jittape.numba_ad.lower.function_source import NamedItems, PythonObject, Source
+from jittape.numba_ad.lower.function_source import MissingResult, NamedItems, PythonObject, Source
 from jittape.numba_ad.lower.known_calls import (
     attribute,
     call_function,
@@ -24,7 +24,7 @@ from jittape.numba_ad.lower.known_calls import (
     known_function,
     known_method,
 )
-from jittape.numba_ad.lower.lower_subscripts import item_at, subscript
+from jittape.numba_ad.lower.lower_subscripts import subscript, tuple_item
 from jittape.numba_ad.lower.whole_arrays import Lazy, elementwise, evaluated, matmul
 from jittape.numba_ad.scalar_rules import BINARY, COMPARE, UNARY, Rule, constant_power
 from jittape.numba_ad.structured_ir import Array, Constant, Value, Where
@@ -152,6 +152,15 @@ class Expressions:
         return PythonObject(value)
 
     def _Name(self, node: ast.Name) -> Any:
+        return self._read(node, self.variable(node))
+
+    def _read(self, node: ast.AST, value: Any) -> Any:
+        if isinstance(value, PythonObject) and isinstance(value.value, MissingResult):
+            raise self.refusal(node, value.value.reason, value.value.way_out)
+        return value
+
+    def variable(self, node: ast.Name) -> Any:
+        """Return the value of a variable, which may be a result that must not be read but may be passed on."""
         variables = self.frame.variables
         if node.id in variables:
             value = variables[node.id]
@@ -171,11 +180,15 @@ class Expressions:
         return self.wrapped(node.value, node)
 
     def _Tuple(self, node: ast.Tuple) -> Any:
-        return tuple(self._unpacked(node.elts, self.evaluated))
+        return tuple(self._unpacked(node.elts, self._tuple_element))
+
+    def _tuple_element(self, node: ast.expr) -> Any:
+        value = self.variable(node) if isinstance(node, ast.Name) else self.expression(node)
+        return evaluated(self.builder, value)
 
     def _List(self, node: ast.List) -> Any:
         """Return a tuple: the methods and the statements that change a list are refused."""
-        return tuple(self._unpacked(node.elts, self.evaluated))
+        return tuple(self._unpacked(node.elts, self._tuple_element))
 
     def _Attribute(self, node: ast.Attribute) -> Any:
         base = self.expression(node.value)
@@ -311,19 +324,7 @@ class Expressions:
     def _Subscript(self, node: ast.Subscript) -> Any:
         base = self.evaluated(node.value)
         if isinstance(base, tuple):
-            index: Any = self.expression(node.slice) if not isinstance(node.slice, ast.Slice) else None
-            if isinstance(node.slice, ast.Slice):
-                bounds: list[Any] = [
-                    None if part is None else getattr(self.expression(part), "value", "")
-                    for part in (node.slice.lower, node.slice.upper, node.slice.step)
-                ]
-                if not any(isinstance(bound, str) for bound in bounds):
-                    return base[slice(*bounds)]
-            elif isinstance(index, Constant) and -len(base) <= index.value < len(base):
-                return base[index.value]
-            elif is_scalar(index) and isinstance(index.type, types.Integer):
-                return item_at(self, node, base, index)
-            raise self.refusal(node, "a tuple needs an int as the index", "Use an array, or name the items.")
+            return self._read(node, tuple_item(self, node, base))
         if not isinstance(base, Array):
             raise self.refusal(
                 node, "only arrays and tuples can be indexed", "Use arrays in place of lists and dicts."

@@ -153,7 +153,7 @@ class _Calls(Loops):
             self.frame.variables[VALUE] = PythonObject(None)
         self.run(body)
         results = [
-            self._Name(ast.copy_location(ast.Name(name, ast.Load()), source.tree))
+            self.variable(ast.copy_location(ast.Name(name, ast.Load()), source.tree))
             for name in items or [VALUE]
         ]
         result = tuple(results) if items else results[0]

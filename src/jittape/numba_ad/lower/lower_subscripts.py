@@ -15,7 +15,7 @@ from jittape.numba_ad.lower.numba_types import result_type
 from jittape.numba_ad.lower.whole_arrays import Lazy
 from jittape.numba_ad.structured_ir import Array, Constant, Value
 
-__all__ = ["item_at", "subscript"]
+__all__ = ["subscript", "tuple_item"]
 
 
 def subscript(
@@ -44,7 +44,24 @@ def subscript(
     return view, selection(lowering.builder, view, axis, index, len(parts))
 
 
-def item_at(lowering: Any, node: ast.Subscript, items: tuple[Any, ...], index: Value | Constant) -> Any:
+def tuple_item(lowering: Any, node: ast.Subscript, base: tuple[Any, ...]) -> Any:
+    """Return the item of a tuple at an index, or a tuple of those in a slice."""
+    index: Any = lowering.expression(node.slice) if not isinstance(node.slice, ast.Slice) else None
+    if isinstance(node.slice, ast.Slice):
+        bounds: list[Any] = [
+            None if part is None else getattr(lowering.expression(part), "value", "")
+            for part in (node.slice.lower, node.slice.upper, node.slice.step)
+        ]
+        if not any(isinstance(bound, str) for bound in bounds):
+            return base[slice(*bounds)]
+    elif isinstance(index, Constant) and -len(base) <= index.value < len(base):
+        return base[index.value]
+    elif isinstance(index, (Value, Constant)) and isinstance(index.type, types.Integer):
+        return _item_at(lowering, node, base, index)
+    raise lowering.refusal(node, "a tuple needs an int as the index", "Use an array, or name the items.")
+
+
+def _item_at(lowering: Any, node: ast.Subscript, items: tuple[Any, ...], index: Value | Constant) -> Any:
     """Return the item of a tuple at a place that is computed: of numbers only, which a small array holds."""
     if isinstance(index, Constant) or not items or not all(isinstance(x, (Value, Constant)) for x in items):
         refusal = lowering.refusal(

@@ -10,7 +10,7 @@ from numba import types
 
 from jittape.numba_ad.lower.array_calls import as_array, as_shape
 from jittape.numba_ad.lower.build_ir import Builder, constant
-from jittape.numba_ad.lower.function_source import PythonObject
+from jittape.numba_ad.lower.function_source import MissingResult, PythonObject
 from jittape.numba_ad.scalar_rules import DRAWS, FUNCTIONS, Rule
 from jittape.numba_ad.structured_ir import Array, Constant, Scalar, Value
 from jittape.numba_ad.user_rules import ArrayRule
@@ -109,6 +109,14 @@ def _pseudoinverse(builder: Builder, a: Any) -> Any:
     return result
 
 
+_OTHER_RESULTS = (
+    ("residuals", "np.sum((b - a @ x) ** 2), or its sum over the rows if b is a matrix"),
+    ("rank", "np.linalg.matrix_rank(a)"),
+    ("singular values", "np.linalg.svd(a, False)[1]"),
+)
+"""The other results of ``np.linalg.lstsq(a, b)``, and what computes them."""
+
+
 def _least_squares(builder: Builder, a: Any, b: Any) -> tuple[Any, ...]:
     """Lower ``np.linalg.lstsq``, of whose results only the first one has a derivative."""
     arrays = [as_array(builder, x) for x in (a, b)]
@@ -119,7 +127,10 @@ def _least_squares(builder: Builder, a: Any, b: Any) -> tuple[Any, ...]:
         builder.dim(arrays[0], 1),
         *[builder.dim(arrays[1], i) for i in range(1, arrays[1].type.ndim)],
     ]
-    return solution, *[PythonObject(f"result {i} of lstsq") for i in (1, 2, 3)]
+    return solution, *[
+        PythonObject(MissingResult(f"the {name} of lstsq cannot be read in a gradient", f"Use {text}."))
+        for name, text in _OTHER_RESULTS
+    ]
 
 
 def _drawn(function: Any, defaults: tuple[float, ...]) -> Callable[..., Any]:
