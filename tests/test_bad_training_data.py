@@ -89,8 +89,8 @@ DATASETS = {
     ),
     "nothing in a dict": (
         lambda: Data.from_tensor_slices({"a": None}),
-        TypeError,
-        "[from_tensor_slices] Cannot convert None to a tensor",
+        ValueError,
+        "[Dataset.from_tensor_slices] tensors must contain at least one array, got {'a': None}",
     ),
 }
 

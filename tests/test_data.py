@@ -468,3 +468,24 @@ def test_padding_values_may_be_tensors():
 def test_elements_without_dimensions_are_numpy_scalars():
     for found in jt.data.Dataset.from_tensor_slices({"a": [1, 2], "b": [1.5, 2.5]}).as_numpy_iterator():
         assert (type(found["a"]), type(found["b"])) == (np.int32, np.float32)
+
+
+def test_none_is_a_part_of_an_element_as_in_tensorflow() -> None:
+    x = np.arange(6.0).reshape(3, 2)
+    without_labels = Dataset.from_tensor_slices((x, None))
+    assert [label for _, label in without_labels] == [None] * 3
+    assert [(rows.shape, label) for rows, label in without_labels.batch(2)] == [
+        ((2, 2), None),
+        ((1, 2), None),
+    ]
+    assert [label for _, label in Dataset.from_tensor_slices(x).map(lambda row: (row, None))] == [None] * 3
+    assert without_labels.element_spec == (jt.TensorSpec([2], jt.float64), None)
+    assert [row["y"] for row in without_labels.map(lambda row, label: {"x": row, "y": label})] == [None] * 3
+    with pytest.raises(TypeError, match="must return a structure of tensors, got None"):
+        list(without_labels.map(lambda row, label: None))
+    with pytest.raises(ValueError, match="one structure"):
+        list(
+            without_labels.map(lambda row, label: (row, None))
+            .concatenate(Dataset.from_tensors((x[0], 1)))
+            .batch(4)
+        )

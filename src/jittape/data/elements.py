@@ -34,11 +34,14 @@ Rebuild = Callable[[list[Any]], Any]
 
 
 def flatten_element(structure: Any) -> tuple[list[Any], Any]:
-    """Return the leaves of nested tuples and dicts, and their structure; a list is a leaf, as in TensorFlow."""
+    """Return the leaves of nested tuples and dicts, and their structure.
+
+    As in TensorFlow, a list is a leaf, and None is a part of the structure, as in ``(features, None)``.
+    """
     import optree  # takes 60 ms
 
     leaves, tree = optree.tree_flatten(
-        structure, is_leaf=lambda x: isinstance(x, list), none_is_leaf=True, namespace="jittape"
+        structure, is_leaf=lambda x: isinstance(x, list), none_is_leaf=structure is None, namespace="jittape"
     )
     return leaves, tree
 
