@@ -205,3 +205,36 @@ def test_tangents_of_a_function_that_takes_tangents():
     (_, _), (_, second) = twice(v, u, x)
     np.testing.assert_allclose(second, np.dot(jt.njit_hvp(cubes)(u, x), v))
     np.testing.assert_allclose(jt.njit_jvp(jt.njit_hvp(cubes), argnums=1)(v, u, x)[1], [0.0, 1.0, 1.0])
+
+
+def test_tangents_of_tangents_of_tangents():
+    x, u, v, w = np.random.default_rng(2).normal(size=(4, 3))
+    thrice = jt.njit_jvp(jt.njit_jvp(jt.njit_jvp(cubes), argnums=1), argnums=2)
+    ((value, first), (_, second)), (_, (_, third)) = thrice(w, v, u, x)
+    np.testing.assert_allclose(value, cubes(x))
+    np.testing.assert_allclose(first, np.dot(jt.njit_grad(cubes)(x), u))
+    np.testing.assert_allclose(second, np.dot(jt.njit_hvp(cubes)(u, x), v))
+    expected = sum(2 * (a[1:] * b[1:] * c[:-1]).sum() for a, b, c in ((u, v, w), (v, w, u), (w, u, v)))
+    np.testing.assert_allclose(third, expected)
+
+
+@njit
+def nested_results(x):
+    columns = np.zeros((len(x), 2))
+    for j in range(2):
+        for i in range(len(x)):
+            columns[i, j] = x[i] ** (j + 2)
+    return (np.sin(x[0]), (columns, x[1] * x[2])), x * x
+
+
+def test_results_in_nested_tuples_have_tangents():
+    x, v = np.array([1.0, 2.0, 3.0]), np.array([0.5, -1.0, 2.0])
+    (_, (columns, _)), squares = nested_results(x)
+    value, tangent = jt.njit_jvp(nested_results)(v, x)
+    np.testing.assert_array_equal(value[0][1][0], columns)
+    np.testing.assert_array_equal(value[1], squares)
+    (slope, (slopes, product)), doubles = tangent
+    np.testing.assert_allclose(slope, np.cos(1.0) * 0.5)
+    np.testing.assert_allclose(slopes, np.stack([2 * x * v, 3 * x * x * v], 1))
+    np.testing.assert_allclose(product, 2.0 * 2.0 - 3.0)
+    np.testing.assert_allclose(doubles, 2 * x * v)

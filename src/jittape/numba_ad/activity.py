@@ -22,12 +22,13 @@ from jittape.numba_ad.structured_ir import (
     Root,
     Store,
     Value,
+    results_of,
     walk,
 )
 
 __all__ = [
     "Activity", "contributions", "dependents", "find_active", "influences", "outer_operands", "partial_fields",
-    "results_of", "sides",
+    "sides",
 ]  # fmt: skip
 
 
@@ -46,18 +47,6 @@ def find_active(function: Function, sources: list[Any]) -> Activity:
     varied = dependents(function, {_place(one) for one in sources})
     useful = influences(function, {_place(one) for one in results_of(function)})
     return Activity(varied & useful)
-
-
-def results_of(function: Function) -> list[Any]:
-    """Return the results of a function, those in tuples too."""
-    found, work = [], [function.result]
-    while work:
-        one = work.pop()
-        if isinstance(one, tuple):
-            work.extend(one)
-        else:
-            found.append(one)
-    return found
 
 
 def dependents(function: Function, sources: set[Any]) -> set[Any]:

@@ -291,6 +291,8 @@ def _parameters(form: Function) -> dict[str, str]:
             name in reserved or re.fullmatch(r".*_\d+(_[a-z]+\d*(_n\d+)?)?|tangent_of_.*", name) is not None
         )
         found[name] = f"argument_{name}_" if clash else name
+        while clash and found[name] in form.parameters:  # of a function that is such code itself
+            found[name] += "_"
     return found
 
 

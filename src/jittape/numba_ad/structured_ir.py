@@ -13,7 +13,7 @@ from typing import Any
 __all__ = [
     "Alloc", "Apply", "Array", "Block", "Constant", "Dim", "Effect", "Function", "If", "IfPhi", "Load", "Loop",
     "LoopPhi", "Op", "Resize", "Root", "Scalar", "Statement", "Store", "Value", "View", "Where", "inner_blocks",
-    "is_inside", "walk",
+    "is_inside", "results_of", "walk",
 ]  # fmt: skip
 
 
@@ -267,6 +267,18 @@ class Function:
     body: Block
     result: Any
     sources: list[str]
+
+
+def results_of(function: Function) -> list[Any]:
+    """Return the results of a function, those in tuples too."""
+    found, work = [], [function.result]
+    while work:
+        one = work.pop()
+        if isinstance(one, tuple):
+            work.extend(one)
+        else:
+            found.append(one)
+    return found
 
 
 def is_inside(one: Any, loop: Loop) -> bool:

@@ -23,6 +23,7 @@ from jittape.numba_ad.structured_ir import (
     Loop,
     Root,
     Store,
+    results_of,
     walk,
 )
 
@@ -53,8 +54,7 @@ def choose_layouts(function: Function) -> None:
 
 def _kept_roots(function: Function) -> set[Root]:
     """Return the memory whose layout others know: it is returned, passed on, or has other names."""
-    results = function.result if isinstance(function.result, tuple) else (function.result,)
-    kept = {one.root for one in results if isinstance(one, Array)}
+    kept = {one.root for one in results_of(function) if isinstance(one, Array)}
     first: dict[Root, Array] = {}
     for s in walk(function.body):
         found = [one for one in [*operands_of(s), getattr(s, "result", None)] if isinstance(one, Array)]

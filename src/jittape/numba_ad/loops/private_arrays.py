@@ -24,6 +24,7 @@ from jittape.numba_ad.structured_ir import (
     Root,
     Statement,
     Store,
+    results_of,
     walk,
 )
 
@@ -37,8 +38,7 @@ class PrivateArrays:
         self._accesses: dict[Root, list[Load | Store]] = {}
         self._shared: set[Root] = set()
         first: dict[Root, Array] = {}
-        results = function.result if isinstance(function.result, tuple) else (function.result,)
-        self._shared.update(one.root for one in results if isinstance(one, Array))
+        self._shared.update(one.root for one in results_of(function) if isinstance(one, Array))
         for s in walk(function.body):
             if isinstance(s, (Load, Store)):
                 self._accesses.setdefault(s.array.root, []).append(s)

@@ -30,6 +30,7 @@ from jittape.numba_ad.structured_ir import (
     Root,
     Statement,
     Store,
+    results_of,
     walk,
 )
 
@@ -106,8 +107,7 @@ class UndoneWrites:
         self._top, self._activity = function.body, activity
         self._found: dict[Load, list[WrittenRow]] = {}
         self._rows: dict[tuple[Array, Loop], list[WrittenRow]] = {}
-        results = function.result if isinstance(function.result, tuple) else (function.result,)
-        self._excluded = {one.root for one in results if isinstance(one, Array)}
+        self._excluded = {one.root for one in results_of(function) if isinstance(one, Array)}
         self._reads: Counter[tuple[Array, Loop]] = Counter()
         for s in walk(function.body):
             for one in (getattr(s, "array", None), getattr(s, "result", None)):

@@ -19,6 +19,7 @@ from jittape.numba_ad.structured_ir import (
     Store,
     Value,
     inner_blocks,
+    results_of,
     walk,
 )
 
@@ -43,7 +44,7 @@ def operands_of(statement: Statement) -> list[Any]:
 def remove_dead_statements(function: Function) -> None:
     """Remove operations, reads, views and phis that neither the result nor an effect needs."""
     phis: dict[Any, IfPhi | LoopPhi] = {}
-    work: list[Any] = list(function.result) if isinstance(function.result, tuple) else [function.result]
+    work = results_of(function)
     for statement in walk(function.body):
         if isinstance(statement, If):
             phis.update({phi.result: phi for phi in statement.phis})
