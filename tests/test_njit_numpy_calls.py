@@ -385,3 +385,41 @@ def test_functions_without_a_derivative_are_refused_when_the_gradient_is_made(f,
         jt.NoGradientError, match=rf"test_njit_numpy_calls\.py:\d+: `.*{name}.*{name}.*\. [A-Z]"
     ):
         jt.njit_grad(f)
+
+
+@njit
+def remainder(x):
+    return math.fmod(x[0], x[1])
+
+
+@njit
+def inner_product(x):
+    return np.inner(x, x)
+
+
+@njit
+def without_axes_of_size_one(x):
+    return np.sum(np.squeeze(x))
+
+
+@pytest.mark.parametrize(
+    ("f", "way_out"),
+    [(remainder, "Use np.fmod"), (inner_product, "Use np.dot"), (without_axes_of_size_one, "Use a reshape")],
+)
+def test_functions_that_numba_lacks_are_refused_with_those_that_it_has(f, way_out):
+    with pytest.raises(jt.NoGradientError, match=way_out):
+        jt.njit_grad(f)
+
+
+def squeeze(x):
+    return x
+
+
+@njit
+def calls_a_function_of_that_name(x):
+    return np.sum(squeeze(x))
+
+
+def test_ways_out_of_numpy_functions_are_not_those_of_other_functions():
+    with pytest.raises(jt.NoGradientError, match=r"the derivative of squeeze is unknown\. Rewrite it"):
+        jt.njit_grad(calls_a_function_of_that_name)(X)

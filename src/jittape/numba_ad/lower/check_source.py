@@ -27,7 +27,7 @@ from jittape.numba_ad.lower.known_calls import (
     known_function,
     known_method,
 )
-from jittape.numba_ad.lower.lower_expressions import REWRITE, WAYS_OUT
+from jittape.numba_ad.lower.lower_expressions import REWRITE, WAYS_OUT, way_out_of
 from jittape.numba_ad.lower.lower_loops import Loops
 from jittape.numba_ad.structured_ir import Where
 from jittape.numba_ad.user_rules import rule_of
@@ -315,7 +315,7 @@ class _Body:
         if not is_jitted(function):
             name = getattr(function, "__name__", type(function).__name__)
             if not ast.unparse(node.func).endswith("range") and name not in ITERATORS:
-                self.refuse(node, f"the derivative of {name} is unknown", WAYS_OUT.get(name, REWRITE))
+                self.refuse(node, f"the derivative of {name} is unknown", way_out_of(function, name))
         else:
             if function.py_func in self.check.active:
                 self.refuse(node, "recursion is not supported", "Write a loop.")

@@ -29,7 +29,7 @@ from jittape.numba_ad.lower.whole_arrays import Lazy, elementwise, evaluated, ma
 from jittape.numba_ad.scalar_rules import BINARY, COMPARE, UNARY, Rule, constant_power
 from jittape.numba_ad.structured_ir import Array, Constant, Value, Where
 
-__all__ = ["REWRITE", "WAYS_OUT", "Expressions", "Frame", "Unusable", "is_scalar"]
+__all__ = ["REWRITE", "WAYS_OUT", "Expressions", "Frame", "Unusable", "is_scalar", "way_out_of"]
 
 REWRITE = "Rewrite it with loops over elements, or give the function a rule with jt.njit_rule."
 
@@ -42,9 +42,17 @@ WAYS_OUT = {
     "Try": "Test the condition with `if`.", "Match": "Use `if` and `elif`.", "JoinedStr": "Print numbers and literals.",
     "With": "Compute the value before, and pass it as an argument.", "NamedExpr": "Assign the variable before.",
     "Import": "Import the module at the top of the file.", "ImportFrom": "Import the name at the top of the file.",
-    "nditer": "Use np.ndindex, or a loop over range for each axis.",
+    "nditer": "Use np.ndindex, or a loop over range for each axis.", "fmod": "Use np.fmod.",
+    "inner": "Use np.dot, or x @ y.T for matrices.", "squeeze": "Use a reshape, or index axes of size 1.",
 }  # fmt: skip
-"""Ways out of unsupported statements, expressions and functions, by their names."""
+"""Ways out of unsupported statements, expressions and functions of NumPy and math, by their names."""
+
+
+def way_out_of(function: Any, name: str) -> str:
+    """Return the way out of a call of a function that is not supported."""
+    return (
+        WAYS_OUT.get(name, REWRITE) if getattr(function, "__module__", "") in ("numpy", "math") else REWRITE
+    )
 
 
 @dataclass(eq=False)

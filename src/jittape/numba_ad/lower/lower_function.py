@@ -23,7 +23,7 @@ from jittape.numba_ad.lower.control_flow import (
     without_loop_else,
 )
 from jittape.numba_ad.lower.function_source import NamedItems, PythonObject, Source, read_source
-from jittape.numba_ad.lower.lower_expressions import REWRITE, WAYS_OUT, Frame, Unusable, is_scalar
+from jittape.numba_ad.lower.lower_expressions import REWRITE, Frame, Unusable, is_scalar, way_out_of
 from jittape.numba_ad.lower.lower_loops import Loops
 from jittape.numba_ad.lower.numba_types import is_scalar_type
 from jittape.numba_ad.lower.passive_calls import push_elements
@@ -281,7 +281,7 @@ class _Calls(Loops):
             function = function.derived(tuple([_type_of(one) for one in arguments]))
         if not is_jitted(function):
             name = getattr(function, "__name__", type(function).__name__)
-            raise self.refusal(node, f"the derivative of {name} is unknown", WAYS_OUT.get(name, REWRITE))
+            raise self.refusal(node, f"the derivative of {name} is unknown", way_out_of(function, name))
         python = function.py_func
         if python in self._active or len(self._active) > 30:
             raise self.refusal(node, "recursion is not supported", "Write a loop.")
