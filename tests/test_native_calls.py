@@ -6,7 +6,6 @@ import copy
 import gc
 import pickle
 import sys
-import threading
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any
@@ -19,6 +18,8 @@ from jittape.functions.function import Function
 from jittape.functions.marshaller import OFTEN
 from jittape.native.object_layout import object_layout
 from jittape.runtime.counters import counters
+from python_frames import called_code
+from test_recording import in_threads
 
 pytestmark = pytest.mark.skipif(object_layout() is None, reason="no machine code over objects in this Python")
 
@@ -50,18 +51,7 @@ def assert_right(result: Any, x: Any = X, y: Any = Y) -> None:
 
 def frames_in(call: Callable[[], Any]) -> list[str]:
     """Return the names of the Python functions that run in a call."""
-    names: list[str] = []
-
-    def note(frame: Any, event: str, argument: Any) -> None:
-        if event == "call":
-            names.append(frame.f_code.co_name)
-
-    sys.setprofile(note)
-    try:
-        call()
-    finally:
-        sys.setprofile(None)
-    return names
+    return [code.co_name for code in called_code(call)]
 
 
 def test_no_python_runs_in_a_call(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,7 +80,7 @@ def test_a_fast_path_that_is_taken_away_is_not_used() -> None:
 
 def test_runs_are_counted() -> None:
     function = often_called()
-    trace, runs, visits = function._recent, counters.compiled_runs, function._recent.visits
+    trace, visits = function._recent, function._recent.visits
     other = jt.function(lambda x: x - 1.0)
     other(X)
     runs = counters.compiled_runs
@@ -204,9 +194,5 @@ def test_threads_call_the_same_function() -> None:
             if float(total) != 10.0 * number or both.numpy()[0] != number + 2.0:
                 wrong.append(number)
 
-    threads = [threading.Thread(target=calls, args=(i,)) for i in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(calls, 4)
     assert not wrong

@@ -11,7 +11,6 @@ from functools import partial
 from itertools import product
 from operator import add, getitem, mul, neg, sub, truediv
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -34,6 +33,7 @@ from jittape.recording.trie import UNPLACED, Node
 from jittape.runtime.counters import counters
 from jittape.transform.templates import shared_parameters, types_of
 from processes import run_python
+from python_frames import called_code
 
 MODULES = native_methods.METHODS, native_tapes.METHODS
 
@@ -52,23 +52,12 @@ def machine_code() -> Iterator[None]:
 
 def calls_of_python(run: Callable[[], Any]) -> set[str]:
     """The functions of `jittape.recording`, `.autodiff` and `.numpy` that run as Python code meanwhile."""
-    called: set[str] = set()
     # At each multiple, a flush asks whether a profiler traces, and then Python records.
     counters.paths_found += -counters.paths_found % LOOP + 1
-
-    def note(frame: FrameType, event: str, argument: Any) -> None:
-        file = frame.f_code.co_filename
-        if event == "call" and any(
-            [f"jittape/{name}/" in file for name in ("recording", "autodiff", "numpy")]
-        ):
-            called.add(frame.f_code.co_name)
-
-    sys.setprofile(note)
-    try:
-        run()
-    finally:
-        sys.setprofile(None)
-    return called
+    folders = [f"jittape/{name}/" for name in ("recording", "autodiff", "numpy")]
+    return {
+        code.co_name for code in called_code(run) if any([folder in code.co_filename for folder in folders])
+    }
 
 
 def data() -> tuple[Any, ...]:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -15,6 +13,7 @@ import jittape as jt
 import jittape.numpy as jnp
 from jittape.recording.machine_code import method_plans
 from jittape.recording.trace import current_trace
+from python_frames import called_code
 from test_native_recording import calls_of_python, machine_code
 
 __all__ = ["machine_code"]
@@ -55,18 +54,8 @@ def python_of(call: Callable[[], Any]) -> set[str]:
     for _ in range(5):
         current_trace().step()
         calls_of_python(call)
-    called: set[str] = set()
-
-    def note(frame: FrameType, event: str, argument: Any) -> None:
-        if event == "call" and frame.f_code.co_filename.startswith(PACKAGE):
-            called.add(frame.f_code.co_name)
-
     current_trace().step()
-    sys.setprofile(note)
-    try:
-        call()
-    finally:
-        sys.setprofile(None)
+    called = {code.co_name for code in called_code(call) if code.co_filename.startswith(PACKAGE)}
     return called - ALLOWED
 
 
