@@ -305,21 +305,22 @@ def _prologue(form: Function, parameters: dict[str, str], writer: Writer, purpos
     for position, (path, one) in enumerate(arrays):
         if one.root in written and one.type.layout == "A":
             message = (
-                f"{purpose}: the argument {path} of {form.name} overlaps itself in memory, and the function writes it; "
-                "pass a copy"
+                f"the argument {path} of {form.name} overlaps itself in memory, and the function writes it"
             )
-            writer.begin(f"if overlaps_itself({one.name}):")
-            writer.line(f"raise ValueError({message!r})")
-            writer.end()
+            _refuse_if(f"overlaps_itself({one.name})", f"{purpose}: {message}; pass a copy", writer)
         for other_path, other in arrays[position + 1 :]:
             if one.root in written or other.root in written:
                 message = (
-                    f"{purpose}: the arguments {path} and {other_path} of {form.name} overlap in memory, and the "
-                    "function writes one of them; pass a copy"
+                    f"the arguments {path} and {other_path} of {form.name} overlap in memory, and the function writes "
+                    "one of them"
                 )
-                writer.begin(f"if overlap({one.name}, {other.name}):")
-                writer.line(f"raise ValueError({message!r})")
-                writer.end()
+                _refuse_if(f"overlap({one.name}, {other.name})", f"{purpose}: {message}; pass a copy", writer)
+
+
+def _refuse_if(condition: str, message: str, writer: Writer) -> None:
+    writer.begin(f"if {condition}:")
+    writer.line(f"raise ValueError({message!r})")
+    writer.end()
 
 
 def _shadows(arguments: list[Any], activity: Any, writer: Writer, suffix: str) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numba
 
-from jittape.numba_ad.gradient_folder import intact_code, note_code, read_file, write_atomically
+from jittape.numba_ad.gradient_folder import content_of, intact_code, note_code, write_atomically
 
 if TYPE_CHECKING:
     from jittape.numba_ad.gradient_code import GradientCode
@@ -83,7 +83,7 @@ def _module(name: str, path: Path, text: str) -> Any:
     if known is not None and known.__file__ == str(path) and path.exists():  # not deleted to make room
         return known
     code = _bytecode(path, intact_code(path.parent, name, path.parent / "__pycache__"))
-    if _content(str(path)) != text.encode():
+    if content_of(str(path)) != text.encode():
         write_atomically(path, text)
         # With PYTHONDONTWRITEBYTECODE, Python would compile the text in each process: 0.9 ms for 120 lines.
         import py_compile
@@ -94,13 +94,6 @@ def _module(name: str, path: Path, text: str) -> Any:
     exec(compile(text, str(path), "exec") if code is None else code, vars(module))
     sys.modules[name] = module  # Numba imports it by name when it loads cached code
     return module
-
-
-def _content(path: str) -> bytes | None:
-    try:
-        return read_file(path)
-    except FileNotFoundError:
-        return None
 
 
 def _bytecode(path: Path, files: dict[str, bytes]) -> CodeType | None:
