@@ -187,8 +187,7 @@ class _OfLeaves:
 
 def make_vjp_of(fun: Callable[..., Any], x: Any) -> tuple[Callable[[Any], Any], Any]:
     """Return a function that computes vector-Jacobian products of `fun` at `x`, and the value of `fun`."""
-    recorded = is_recorded()
-    boxes = Boxes(x, recorded)
+    boxes = Boxes(x, is_recorded())
     pullback, outputs, structure = (_host_vjp if boxes.host else _recorded_vjp)(fun, boxes)
     is_array = structure is None
     value = boxes.as_output(outputs[0] if is_array else like(structure, outputs))

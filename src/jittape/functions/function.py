@@ -8,7 +8,6 @@ function that needs a traced value is recorded at each call instead (`Uncompiled
 from __future__ import annotations
 
 import copy
-import copyreg
 import functools
 import inspect
 import warnings
@@ -28,7 +27,7 @@ from jittape.functions.bound_function import BoundFunction, ConcreteFunction
 from jittape.functions.concrete_function import Concrete
 from jittape.functions.flat_signature import FlatSignature
 from jittape.functions.function_interface import FunctionInterface
-from jittape.functions.function_pickling import function_named_like, loaded, packed, unpacked
+from jittape.functions.function_pickling import empty, function_named_like, loaded, packed, unpacked
 from jittape.functions.general_trace import Families, traced_with_extents
 from jittape.functions.open_signature import is_open, open_signature_of
 from jittape.functions.python_function import (
@@ -385,8 +384,7 @@ class Function(FunctionInterface):
             name = self._python.__module__, self._python.__qualname__
             return loaded, (Function, *name, self._input_signature)
         # In two steps: the Python function may refer to this function.
-        new: Any = vars(copyreg)["__newobj__"]
-        return new, (Function,), (packed(Function, self._python), self._input_signature)
+        return empty, (Function,), (packed(Function, self._python), self._input_signature)
 
     def __setstate__(self, state: tuple[Any, Any]) -> None:
         self.__init__(unpacked(Function, state[0]), state[1])  # type: ignore[misc]
@@ -398,7 +396,7 @@ class Function(FunctionInterface):
         """Return the function itself; return a copy if the Python function has state, such as a method's instance."""
         if isinstance(self._python, FunctionType):
             return self
-        copied = memo[id(self)] = Function.__new__(Function)
+        copied = memo[id(self)] = empty(Function)
         python = copy.deepcopy(packed(Function, self._python), memo)
         copied.__setstate__((python, self._input_signature))
         return copied

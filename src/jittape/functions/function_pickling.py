@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from types import FunctionType, MethodType
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-__all__ = ["Method", "Undecorated", "function_named_like", "loaded", "packed", "unpacked"]
+__all__ = ["Method", "Undecorated", "empty", "function_named_like", "loaded", "packed", "unpacked"]
 
 
 class Compiled(Protocol):
@@ -73,6 +73,11 @@ def _looked_up(module: str, name: str) -> Any:
             "jt.function is pickled by name, like any function: define it in a module that both processes import"
         )
     return found
+
+
+def empty(kind: type[F]) -> F:
+    """Return a compiled function that `__setstate__` will initialize."""
+    return kind.__new__(kind)
 
 
 def packed(kind: type[Compiled], python: Callable[..., Any]) -> Any:

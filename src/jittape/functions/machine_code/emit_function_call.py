@@ -27,24 +27,27 @@ def define_call(new: New, function: ir.Function) -> None:
     code.require(code.is_a(path, "tuple"), python)
     code.require_same(python, (code.item(path, _ARGUMENTS), code.get(concrete, "Concrete.fast_call", python)))
     _require_plain_run(code, python)
+
+    def release() -> None:
+        code.decref(path)
+        code.decref(concrete)
+
     code.incref(concrete)
     code.incref(path)
     result = _called(code, path, arguments, count, lost)
     code.require(code.differ(result, integer(0)), lost)
     code.require(code.builder.not_(code.is_a(result, "int")), other)
     _count_run(code, concrete)
-    code.decref(path)
-    code.decref(concrete)
+    release()
     code.builder.ret(result)
     code.begin(other)  # an `Outcome`: nothing has changed
-    for reference in (result, path, concrete):
-        code.decref(reference)
+    code.decref(result)
+    release()
     code.builder.branch(python)
     code.begin(python)
     call_python(new, code, code.known("Function.__call__"), *function.args)
     code.begin(lost)
-    code.decref(path)
-    code.decref(concrete)
+    release()
     code.builder.ret(integer(0))
 
 

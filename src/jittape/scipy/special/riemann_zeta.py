@@ -70,8 +70,8 @@ def _zeta_of_negative(s: Any) -> Any:
     factor = where(is_large, exp(add(special.lgamma(t), log_power)), small)
     product = multiply(factor, special.zeta(t, 1.0))
     # At an even number the value is 0 although the product overflows, and the derivative is infinite.
-    overflows = logical_and(equal(wave, 0.0), greater(product, float(np.finfo(s.dtype).max)))
-    product = where(overflows, float(np.finfo(s.dtype).max), product)
+    largest = float(np.finfo(s.dtype).max)
+    product = where(logical_and(equal(wave, 0.0), greater(product, largest)), largest, product)
     return multiply(multiply(2.0, wave), product)
 
 
