@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from numpy_protocol_samples import BOOLS, COMPLEX, CUBE, INTS, NO_ARGUMENT, E, S, V, X, row
-from numpy_rows import BEFORE_NUMPY_2_5, Deviation, Row
+from numpy_rows import Deviation, Row
 from numpy_samples import given, numbers
 
 REGULAR = np.array([[4.0, 1.0, 0.5], [1.0, 3.0, -0.5], [0.5, -0.5, 2.0]])
@@ -28,11 +28,9 @@ SQUARES = (
 OTHERS = (V, S, E, X, CUBE, np.ones((2, 2), np.float16))
 RECTANGLES = (X, CUBE, INTS, COMPLEX, BOOLS, REGULAR, X.T.copy(), X.astype("float32"), np.zeros((2, 0, 3)))
 SINGULAR = np.ones((2, 2))
+ROTATIONS = np.array([[[0.0, 1.0], [-1.0, 0.0]], [[1.0, 0.0], [0.0, 2.0]]])
+"""A matrix with complex eigenvalues, and one with real ones."""
 
-# NumPy before 2.5 gives real eigenvalues, where all are, a real dtype.
-REAL_EIGENVALUES = (
-    (Deviation("a dtype cannot depend on values: complex", takes=lambda a: True),) if BEFORE_NUMPY_2_5 else ()
-)
 NO_RAW_QR = Deviation("not a tensor of factors", "mode must be")
 INTEGER_LIMIT = Deviation(
     "NumPy asks integers for a resolution", takes=lambda a, rtol=0: a.dtype.kind in "bi"
@@ -72,10 +70,7 @@ ROWS: list[Row] = [
     ),
     row("np.linalg.eigh", each((*SQUARES, *OTHERS), {}, {"UPLO": "U"}, {"UPLO": "x"}), rtol=64),
     row("np.linalg.eigvalsh", each((*SQUARES, *OTHERS), {}, {"UPLO": "U"}, {"UPLO": "x"}), rtol=64),
-    *[
-        row(f"np.linalg.{name}", each((*SQUARES, *OTHERS)), *REAL_EIGENVALUES, rtol=64)
-        for name in ("eig", "eigvals")
-    ],
+    *[row(f"np.linalg.{name}", each((*SQUARES, ROTATIONS, *OTHERS)), rtol=64) for name in ("eig", "eigvals")],
     row(
         "np.linalg.svd",
         each((REGULAR, HERMITIAN, STACK), (), (False,), (True, False), {"compute_uv": False}),

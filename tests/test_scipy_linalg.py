@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -125,6 +126,18 @@ def test_factors_multiply_to_the_matrix() -> None:
     assert linalg.eigvals([[1, 2], [0, 3]]).dtype == "complex128"
     assert linalg.det([[1, 2], [3, 4]]).dtype == "float64"
     assert linalg.inv(np.float32(A)).dtype == "float32"
+
+
+def test_dtypes_that_depend_on_values_are_scipys() -> None:
+    real, rotation, singular = np.array([[2, 1], [0.3, 3]]), np.array([[0.0, 1], [-1, 0]]), np.zeros((2, 2))
+    for a in (real, rotation, -np.eye(2), singular, real + 0j, rotation + 0j):
+        for name in ("eig", "eigvals", "sqrtm", "logm"):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # SciPy's, of singular matrices
+                wanted = values(getattr(scipy.linalg, name)(a))
+            found = values(getattr(linalg, name)(a))
+            assert [x.dtype for x in found] == [x.dtype for x in wanted], (name, a)
+    jt.check_gradient(lambda a: total(linalg.eig(a)[1]), jt.constant(real))
 
 
 def total(x: Any) -> Any:

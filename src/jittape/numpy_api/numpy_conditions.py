@@ -18,6 +18,7 @@ from jittape.numpy_api.numpy_operands import (
     is_number,
     on_values,
     reject,
+    selecting_values_of,
     shape_of,
     strong,
     values_of,
@@ -165,7 +166,7 @@ def _real_if_close(a: Any, tol: Any = 100) -> Any:
     if dtype_of(a).kind != "c":
         return identity(a)
     limit = tol * np.finfo(dtype_of(a)).eps if tol > 1 else tol
-    return real(a) if bool(np.all(np.abs(values_of(a).imag) < limit)) else identity(a)
+    return real(a) if bool(np.all(np.abs(selecting_values_of(a).imag) < limit)) else identity(a)
 
 
 def _isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: Any = False) -> Any:

@@ -22,7 +22,6 @@ from jittape.numpy_api.numpy_fourier import FOURIER
 from jittape.numpy_api.numpy_linalg import (
     LINALG_FUNCTIONS,
     EighResult,
-    EigResult,
     QRResult,
     SlogdetResult,
     SVDResult,
@@ -356,7 +355,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
 _NAMES_OF_NO_CALL = (
     "apply_along_axis apply_over_axes bincount can_cast choose common_type compress diag_indices_from "
     "diagflat digitize einsum_path extract geomspace histogram histogram2d histogram_bin_edges histogramdd "
-    "intersect1d isin iscomplexobj isrealobj ix_ linalg.lstsq linspace logspace ndim "
+    "intersect1d isin iscomplexobj isrealobj ix_ linalg.eig linalg.eigvals linalg.lstsq linspace logspace ndim "
     "packbits piecewise poly polydiv polyfit polymul ravel_multi_index real_if_close "
     "result_type roots setdiff1d setxor1d shape size tril_indices_from trim_zeros "
     "triu_indices_from union1d unique unique_all unique_counts unique_inverse unique_values unpackbits unravel_index"
@@ -390,7 +389,6 @@ _OPERANDS: dict[Any, tuple[int, int]] = {
 """`OneCall.leading` and `OneCall.numbers` of functions other than those of one operand."""
 _RESULTS: dict[Any, Callable[..., Any]] = {
     **dict.fromkeys((np.array_split, np.dsplit, np.hsplit, np.split, np.vsplit), list),
-    np.linalg.eig: EigResult._make,
     np.linalg.eigh: EighResult._make,
     np.linalg.qr: QRResult._make,
     np.linalg.slogdet: SlogdetResult._make,

@@ -1,8 +1,8 @@
 """Adapters of ``numpy.linalg``: NumPy's signatures and results with jittape's ops.
 
-As in NumPy, integers and bools become float64, and decompositions are named tuples. Two things differ. The results of
-`eig` and `eigvals` are complex, as a dtype cannot depend on values. Matrices with nan give nan where NumPy's LAPACK may
-not converge.
+As in NumPy, integers and bools become float64, and decompositions are named tuples. As in NumPy before 2.5, `eig` and
+`eigvals` of real matrices are real if all eigenvalues are, which are read. Where values are unknown, as inside a
+`jt.function`, they are complex. Matrices with nan give nan where NumPy's LAPACK may not converge.
 """
 
 from __future__ import annotations
@@ -13,9 +13,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jittape.core.dtypes import float64, float_limits, is_differentiable
+from jittape.core.primitive import active_recorder
 from jittape.core.user_calls import as_flag, as_int, shown
 from jittape.errors import ShapeError
-from jittape.numpy_api.numpy_operands import array_like, dtype_of, reject, shape_of, strong
+from jittape.numpy_api.numpy_operands import (
+    array_like,
+    dtype_of,
+    reject,
+    selecting_values_of,
+    shape_of,
+    strong,
+)
 from jittape.primitives.elementwise.arithmetic import multiply
 from jittape.primitives.elementwise.comparison import not_equal
 from jittape.primitives.elementwise.complex_numbers import cast, real
@@ -36,7 +44,9 @@ from jittape.primitives.spectra.norms import matrix_norm, vector_norm
 from jittape.primitives.spectra.pseudoinverse import cond, matrix_rank, pinv
 from jittape.primitives.spectra.svd import svd, svdvals
 
-__all__ = ["LINALG_FUNCTIONS", "EigResult", "EighResult", "QRResult", "SVDResult", "SlogdetResult"]
+__all__ = [
+    "LINALG_FUNCTIONS", "EigResult", "EighResult", "QRResult", "SVDResult", "SlogdetResult", "eigenvalues",
+]  # fmt: skip
 
 
 class EigResult(NamedTuple):
@@ -91,6 +101,10 @@ def _hermitian(a: Any) -> Any:
     return set_diag(lower + adjoint(lower), cast(real(diag_part(a)), dtype_of(a)))
 
 
+_REAL_EIG = np.linalg.eigvals(np.eye(1)).dtype.kind == "f"
+"""Whether NumPy's `eig` and `eigvals` are real if all eigenvalues are; from NumPy 2.5 on, they are complex."""
+
+
 # ---- decompositions --------------------------------------------------------------------------------------------------
 
 
@@ -100,7 +114,27 @@ def _cholesky(a: Any, /, *, upper: bool = False) -> Any:
 
 
 def _eig(a: Any) -> Any:
-    return EigResult(*eig(_floating(a)))
+    a = _floating(a)
+    values, vectors = eig(a)
+    if _REAL_EIG and _has_real_eigenvalues(a, values):
+        values, vectors = real(values), real(vectors)
+    return EigResult(values, vectors)
+
+
+def _eigvals(a: Any) -> Any:
+    return eigenvalues(_floating(a)) if _REAL_EIG else eigvals(_floating(a))
+
+
+def eigenvalues(a: Any) -> Any:
+    """Return the eigenvalues of square matrices; real ones if `a` is real and all of them are known to be."""
+    values = eigvals(a)
+    return real(values) if _has_real_eigenvalues(a, values) else values
+
+
+def _has_real_eigenvalues(a: Any, values: Any) -> bool:
+    """Return whether `a` is real, and its eigenvalues `values` are known and real too."""
+    known = active_recorder().traced_in is None and hasattr(values, "numpy")
+    return known and dtype_of(a).kind != "c" and not np.any(selecting_values_of(values).imag)
 
 
 def _is_lower(name: str, UPLO: Any) -> bool:
@@ -210,7 +244,7 @@ LINALG_FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.linalg.det: _of_floating(det),
     np.linalg.eig: _eig,
     np.linalg.eigh: _eigh,
-    np.linalg.eigvals: _of_floating(eigvals),
+    np.linalg.eigvals: _eigvals,
     np.linalg.eigvalsh: _eigvalsh,
     np.linalg.inv: _of_floating(inv),
     np.linalg.matrix_norm: lambda x, /, **options: matrix_norm(array_like(x), **options),

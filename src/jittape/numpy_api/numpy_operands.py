@@ -14,6 +14,7 @@ import numpy as np
 
 from jittape.core.builder import WeakScalar
 from jittape.core.dtypes import as_dtype
+from jittape.core.primitive import active_recorder
 from jittape.core.tensor_shape import plain_shape
 from jittape.core.traced_scalar import TracedScalar
 from jittape.core.user_calls import named, shown
@@ -48,6 +49,7 @@ __all__ = [
     "on_values",
     "one_or_many",
     "reject",
+    "selecting_values_of",
     "shape_of",
     "strong",
     "values_of",
@@ -135,6 +137,13 @@ def values_of(a: Any) -> np.ndarray[Any, Any]:
     if isinstance(a, np.ndarray) or not hasattr(a, "numpy"):
         return np.asarray(a)
     return np.asarray(a._read() if hasattr(a, "_read") else a.numpy())
+
+
+def selecting_values_of(a: Any) -> np.ndarray[Any, Any]:
+    """Return the values of `a` that select a branch; the tape notes nothing, as no gradient is lost."""
+    if active_recorder().traced_in is not None or not hasattr(a, "_computed"):
+        return values_of(a)
+    return np.asarray(a._computed().view())
 
 
 def on_values(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -11,8 +11,8 @@ from jittape.core.primitive import apply
 from jittape.core.user_calls import as_int
 from jittape.errors import ShapeError
 from jittape.numpy_api.numpy_calculus import numpy_convolve
-from jittape.numpy_api.numpy_linalg import LINALG_FUNCTIONS
-from jittape.numpy_api.numpy_operands import dtype_of, shape_of, strong, values_of
+from jittape.numpy_api.numpy_linalg import LINALG_FUNCTIONS, eigenvalues
+from jittape.numpy_api.numpy_operands import dtype_of, selecting_values_of, shape_of, strong, values_of
 from jittape.numpy_api.numpy_shapes import numpy_concatenate
 from jittape.primitives.elementwise.arithmetic import add, multiply, negative, square, subtract
 from jittape.primitives.elementwise.complex_numbers import cast, real
@@ -68,7 +68,7 @@ def _polymul(a1: Any, a2: Any) -> Any:
 
 def _trimmed(p: Any) -> Any:
     """Return the coefficients from the first that is not zero, as `numpy.poly1d`; the values are read."""
-    places = np.flatnonzero(values_of(p))
+    places = np.flatnonzero(selecting_values_of(p))
     return getitem(p, slice(int(places[0]) if len(places) else max(shape_of(p)[0] - 1, 0), None))
 
 
@@ -83,7 +83,7 @@ def _polydiv(u: Any, v: Any) -> tuple[Any, Any]:
         taken = multiply(quotient[-1], v)
         parts = [getitem(rest, slice(0, k)), subtract(getitem(rest, slice(k, k + n + 1)), taken)]
         rest = numpy_concatenate([*parts, getitem(rest, slice(k + n + 1, None))])
-    values = values_of(rest)
+    values = selecting_values_of(rest)
     zeros = np.isclose(values, 0, rtol=1e-14)
     first = int(np.argmin(zeros)) if not zeros.all() else len(values) - 1
     result = stack(quotient) if quotient else np.zeros(1, dtype)
@@ -137,9 +137,7 @@ def _polyint(p: Any, m: int = 1, k: Any = None) -> Any:
 def _poly(seq_of_zeros: Any) -> Any:
     roots = strong(seq_of_zeros)
     if len(shape_of(roots)) == 2:
-        roots = LINALG_FUNCTIONS[np.linalg.eigvals](roots)
-        if np.all(values_of(roots).imag == 0):
-            roots = real(roots)
+        roots = eigenvalues(roots if dtype_of(roots).kind in "fc" else cast(roots, np.float64))
     elif len(shape_of(roots)) != 1:
         raise ValueError("[np.poly] input must be 1d or non-empty square 2d array.")
     if not shape_of(roots)[0]:
@@ -153,7 +151,7 @@ def _poly(seq_of_zeros: Any) -> Any:
             p, numpy_concatenate([np.ones(1, dtype), negative(getitem(roots, slice(i, i + 1)))])
         )
     if dtype.kind == "c":
-        values = values_of(roots)
+        values = selecting_values_of(roots)
         if np.all(np.sort(values) == np.sort(values.conj())):
             p = real(p)
     return p
@@ -161,7 +159,7 @@ def _poly(seq_of_zeros: Any) -> Any:
 
 def _roots(p: Any) -> Any:
     p = _coefficients("roots", p)
-    places = np.flatnonzero(values_of(p))
+    places = np.flatnonzero(selecting_values_of(p))
     if not len(places):
         return identity(np.array([]))
     zeros = shape_of(p)[0] - int(places[-1]) - 1
@@ -172,9 +170,7 @@ def _roots(p: Any) -> Any:
         return identity(np.zeros(zeros, np.float64))
     below = np.eye(n - 1, k=-1, dtype=dtype_of(p))[1:]
     first = expand_dims(divide(negative(getitem(p, slice(1, None))), getitem(p, 0)), 0)
-    roots = LINALG_FUNCTIONS[np.linalg.eigvals](numpy_concatenate([first, below]))
-    if np.all(values_of(roots).imag == 0):
-        roots = real(roots)
+    roots = eigenvalues(numpy_concatenate([first, below]))
     return numpy_concatenate([roots, np.zeros(zeros, dtype_of(roots))]) if zeros else roots
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from jittape.core.dtypes import complex_of
 from jittape.core.primitive import active_recorder
-from jittape.primitives.elementwise.complex_numbers import cast
+from jittape.primitives.elementwise.complex_numbers import cast, real
 from jittape.primitives.spectra import matrix_functions
 from jittape.recording.trace import Trace
 from jittape.scipy.linalg.matrix_arguments import square_argument
@@ -25,7 +25,8 @@ def _complex_if_needed(function: Callable[[Any], Any], a: Any) -> Any:
         return result
     if not np.isnan(result.numpy()).any() or not np.isfinite(a.numpy()).all():
         return result
-    return function(cast(a, complex_of(a.aval.dtype)))
+    result = function(cast(a, complex_of(a.aval.dtype)))
+    return result if np.nan_to_num(result.numpy()).imag.any() else real(result)
 
 
 @with_scipy_options

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from jittape.primitives.elementwise.complex_numbers import cast
+from jittape.core.primitive import active_recorder
+from jittape.primitives.elementwise.complex_numbers import cast, real
 from jittape.primitives.linalg import cholesky as cholesky_functions
 from jittape.primitives.linalg import qr as qr_functions
 from jittape.primitives.linalg.matmul import matmul
@@ -13,6 +14,7 @@ from jittape.primitives.linalg.triangular import triangular_solve
 from jittape.primitives.spectra import eig as eig_functions
 from jittape.primitives.spectra import eigh as eigh_functions
 from jittape.primitives.spectra import svd as svd_functions
+from jittape.recording.trace import Trace
 from jittape.scipy.linalg.matrix_arguments import matrix_argument, require_rows, square_argument, square_pair
 from jittape.scipy.linalg.scipy_options import with_scipy_options
 
@@ -305,7 +307,10 @@ def eigvalsh(a: Any, b: Any = None, *, lower: bool = True, type: int = 1, subset
 
 @with_scipy_options
 def eig(a: Any) -> tuple[Any, Any]:
-    """Return the eigenvalues and right eigenvectors of a square matrix, which are complex.
+    """Return the eigenvalues of a square matrix, which are complex, and its right eigenvectors.
+
+    The eigenvectors are real if the matrix and all eigenvalues are, which are therefore read. Inside a `jt.function` or
+    a loop, where eigenvalues are unknown, eigenvectors are complex.
 
     Parameters
     ----------
@@ -322,8 +327,10 @@ def eig(a: Any) -> tuple[Any, Any]:
     >>> linalg.eig([[0.0, 1.0], [-1.0, 0.0]])[0].numpy().imag
     array([ 1., -1.])
     """
-    w, v = eig_functions.eig(matrix_argument(a))
-    return w, v
+    a = matrix_argument(a)
+    w, v = eig_functions.eig(a)
+    known = a.dtype.kind != "c" and type(active_recorder()) is Trace
+    return w, real(v) if known and not w.numpy().imag.any() else v
 
 
 @with_scipy_options
