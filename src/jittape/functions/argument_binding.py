@@ -1,15 +1,21 @@
-"""Binding of the arguments of a concrete function, whose Python arguments are bound when it is made.
+"""Binding of arguments to the parameters of a Python function.
 
-There are two ways to call it, as in TensorFlow: with the parameters of the Python function, of which those without
-tensors may be left out; or with the tensors only, flattened, by position or by name.
+Calls of a function that differ only in default arguments, which they pass or leave out, share a trace:
+`DefaultArguments`.
+
+The Python arguments of a concrete function are bound when it is made. There are two ways to call it, as in TensorFlow:
+with the parameters of the Python function, of which those without tensors may be left out; or with the tensors only,
+flattened, by position or by name.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
+from jittape.functions.python_function import is_array
 from jittape.functions.signature import (
     Call,
     TensorSpec,
@@ -19,11 +25,123 @@ from jittape.functions.signature import (
     parameters_of,
 )
 from jittape.recording.convert import convert_to_tensor
+from jittape.recording.nested import flatten
 from jittape.recording.operators import Operators
 from jittape.recording.tensor import Tensor
 from jittape.recording.variable import Variable
 
-__all__ = ["bound_calls", "complete_arguments"]
+__all__ = ["DefaultArguments", "bound_calls", "complete_arguments"]
+
+_CONTAINERS = (list, tuple, dict)
+
+
+class DefaultArguments:
+    """The parameters of a Python function, and their default values."""
+
+    def __init__(self, python: Callable[..., Any]) -> None:
+        self._python = python
+
+    @cached_property
+    def _signature(self) -> inspect.Signature:
+        return inspect.signature(self._python)
+
+    @cached_property
+    def _defaults(self) -> dict[str, Any]:
+        return {p.name: p.default for p in declared_parameters(self._python) if p.default is not p.empty}
+
+    @cached_property
+    def _positional(self) -> list[str]:
+        return parameters_of(self._python)
+
+    @cached_property
+    def array_defaults(self) -> dict[str, Any]:
+        """Default values that contain arrays. Arrays may change, so the defaults are passed at each call."""
+        return {
+            name: value for name, value in self._defaults.items() if any(map(is_array, flatten(value)[0]))
+        }
+
+    @cached_property
+    def _by_name(self) -> list[str] | None:
+        """The keyword-only parameters; None if there are others besides those by position or by name."""
+        parameters = declared_parameters(self._python)
+        ordinary = all([p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY) for p in parameters])
+        return [p.name for p in parameters if p.kind is p.KEYWORD_ONLY] if ordinary else None
+
+    def as_positional(
+        self, owner: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Make keyword arguments positional if possible: ``f(x, y=1)`` becomes ``f(x, 1)``. Add default arrays.
+
+        Keyword arguments that are the defaults of their parameters are left out, or defaults fill the gap before them.
+        """
+        found = (
+            None if self._by_name is None else self._quickly_bound(len(owner), self._by_name, args, kwargs)
+        )
+        if found is not None:
+            return found
+        bound = self._signature.bind(*owner, *args, **kwargs)
+        bound.arguments = {**self.array_defaults, **bound.arguments}
+        by_name = {name: x for name, x in bound.kwargs.items() if not self._is_default(name, x)}
+        return bound.args[len(owner) :], by_name
+
+    def _quickly_bound(
+        self, skip: int, by_name: Sequence[str], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
+        """Do what `as_positional` does without `inspect`, which takes 4 µs; return None if arguments are wrong."""
+        names, defaults = self._positional[skip:], self._defaults
+        given, left = list(args), {**self.array_defaults, **kwargs}
+        for name in names[: len(args)] if self.array_defaults else ():
+            if name not in kwargs:
+                left.pop(name, None)
+        count = max([names.index(name) + 1 for name in left if name in names], default=0)
+        for name in names[len(args) :]:
+            if name in left:
+                given.append(left.pop(name))
+            elif name not in defaults or (len(given) < count and isinstance(defaults[name], _CONTAINERS)):
+                return None
+            elif len(given) < count:
+                given.append(defaults[name])
+        own = {name: left.pop(name) for name in by_name if name in left}
+        complete = all([name in own or name in defaults for name in by_name])
+        if left or not complete or len(args) > len(names):
+            return None
+        return tuple(given), {name: x for name, x in own.items() if not self._is_default(name, x)}
+
+    def other_calls(self, skip: int, call: Call) -> Iterator[Call]:
+        """Yield the calls that differ from `call` in the number of default arguments at the end that they pass.
+
+        The first `skip` parameters are bound to an instance.
+        """
+        names = self._positional[skip:]
+        if not any([name in self._defaults for name in names]):
+            return
+        args, kwargs = call.unflatten(call.leaves)
+        for length in range(len(names) + 1):
+            other = self.with_length(skip, args, length) if length != len(args) else None
+            if other is not None and kwargs.keys().isdisjoint(names[:length]):
+                yield flatten_call(other, kwargs)
+
+    def with_length(self, skip: int, args: tuple[Any, ...], length: int) -> tuple[Any, ...] | None:
+        """Return `args` with default arguments at the end added or left out; None if others are necessary."""
+        names = self._positional[skip:]
+        if max(length, len(args)) > len(names):
+            return None
+        if length > len(args):
+            missing = names[len(args) : length]
+            complete = all([name in self._defaults for name in missing])
+            return (*args, *[self._defaults[name] for name in missing]) if complete else None
+        dropped = zip(names[length:], args[length:], strict=False)
+        return args[:length] if all([self._is_default(name, x) for name, x in dropped]) else None
+
+    def _is_default(self, name: str, value: Any) -> bool:
+        """Return whether an argument is the default of its parameter. 0.0 and -0.0 differ."""
+        if name not in self._defaults or name in self.array_defaults:
+            return False
+        default = self._defaults[name]
+        if value is default:
+            return not isinstance(value, _CONTAINERS)
+        same_type = type(value) is type(default) and type(value) in (bool, int, float, str)
+        return same_type and repr(value) == repr(default)
 
 
 def bound_calls(

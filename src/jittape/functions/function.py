@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import copy
 import functools
-import inspect
 import warnings
 from collections.abc import Callable, Sequence
 from types import FunctionType
@@ -23,6 +22,7 @@ from jittape.core.primitive import active, active_recorder, recording_with
 from jittape.core.tickets import Companions
 from jittape.core.user_calls import ValueNeeded, VariableNeeded, stack_level
 from jittape.errors import FunctionWarning
+from jittape.functions.argument_binding import DefaultArguments
 from jittape.functions.bound_function import BoundFunction, ConcreteFunction
 from jittape.functions.concrete_function import Concrete
 from jittape.functions.flat_signature import FlatSignature
@@ -32,7 +32,6 @@ from jittape.functions.general_trace import Families, traced_with_extents
 from jittape.functions.open_signature import is_open, open_signature_of
 from jittape.functions.python_function import (
     call_python,
-    is_array,
     placeholders_of,
     run_python,
     tests_bool_identity,
@@ -67,7 +66,6 @@ from jittape.functions.trace_table import TraceTable, all_functions
 from jittape.functions.variable_arguments import to_pin, variable_positions, with_variable_placeholders
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.function_trace import FunctionTrace
-from jittape.recording.nested import flatten
 from jittape.recording.trace import Trace
 
 __all__ = ["Function"]
@@ -125,20 +123,41 @@ class Function(FunctionInterface):
             call = self._flatten_arguments(owner, args, kwargs)
             return run_python(self._python, self._name, owner, call, converts=not eager)
         call = self._flatten_arguments(owner, args, kwargs)
-        recent = self._recent_nested
-        if (
-            recent is not None
-            and not (recorder.intervals or config._interpret)
-            and recent[0].structure == call.structure
-            and recent[1] == call.orders
-        ):
-            result = recent[0].fast_call(call.leaves)
+        if not (recorder.intervals or config._interpret):
+            result = self._recent_result(owner, call)
             if result is not GUARD_FAILED:
                 return result
         return self._call_with(owner, call, keys_of(self._python, call, len(owner)), recorder)
 
+    def _recent_result(self, owner: tuple[Any, ...], call: Call) -> Any:
+        """Return the result from the fast path of the trace that was used last, or `GUARD_FAILED`."""
+        recent, orders = self._recent_nested or (None, ())
+        if recent is not None and recent.structure == call.structure and orders == call.orders:
+            result = recent.fast_call(call.leaves)
+            if result is not GUARD_FAILED:
+                return result
+        flat = self._recent
+        if flat is None or not isinstance(call.structure, int) or self._input_signature is not None:
+            return GUARD_FAILED
+        count: int = flat.structure
+        leaves = self._parameters.with_length(len(owner), call.leaves, count)
+        return GUARD_FAILED if leaves is None else flat.fast_call(leaves)
+
     def _call_with(self, owner: tuple[Any, ...], call: Call, keys: tuple[Any, ...], recorder: Any) -> Any:
         """Call the function with flattened arguments and their keys."""
+        result = self._known_result(owner, call, keys, recorder)
+        if result is not GUARD_FAILED:
+            return result
+        if self._input_signature is None:
+            for other in self._parameters.other_calls(len(owner), call):
+                others = keys_of(self._python, other, len(owner))
+                result = self._known_result(owner, other, others, recorder)
+                if result is not GUARD_FAILED:
+                    return result
+        return self._run(self._trace_for(owner, call, keys), owner, call, active_recorder())
+
+    def _known_result(self, owner: tuple[Any, ...], call: Call, keys: tuple[Any, ...], recorder: Any) -> Any:
+        """Return the result of a call from a trace with its keys, or `GUARD_FAILED`."""
         key = _key(call, keys)
         traces = self._traces.get(key)
         for trace in traces:
@@ -149,11 +168,7 @@ class Function(FunctionInterface):
                         self._traces.move_to_front(key, trace)
                 return result
         known = self._families.known(key)
-        if known is not None:
-            result = self._run(known, owner, call, recorder)
-            if result is not GUARD_FAILED:
-                return result
-        return self._run(self._trace_for(owner, call, keys), owner, call, active_recorder())
+        return GUARD_FAILED if known is None else self._run(known, owner, call, recorder)
 
     def _run(self, trace: Concrete | Uncompiled, owner: tuple[Any, ...], call: Call, recorder: Any) -> Any:
         """Return the result of running `trace`, or `GUARD_FAILED`."""
@@ -182,36 +197,19 @@ class Function(FunctionInterface):
         self, owner: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Call:
         """Return the leaves and the structure of the arguments; convert them to the input signature if there is one."""
-        if kwargs or self._array_defaults:
-            args, kwargs = self._as_positional(owner, args, kwargs)
+        parameters = self._parameters
+        if kwargs or parameters.array_defaults:
+            try:
+                args, kwargs = parameters.as_positional(owner, args, kwargs)
+            except TypeError as error:
+                raise TypeError(f"{self._name}() {error}") from None
         if self._input_signature is not None and not self._flat_signature.takes(args):
             args = match_signature(self._name, args, self._input_signature)
         return flatten_call(args, kwargs)
 
-    def _as_positional(
-        self, owner: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Make keyword arguments positional if possible: ``f(x, y=1)`` becomes ``f(x, 1)``. Add default arrays."""
-        try:
-            bound = self._parameters.bind(*owner, *args, **kwargs)
-        except TypeError as error:
-            raise TypeError(f"{self._name}() {error}") from None
-        bound.arguments = {**self._array_defaults, **bound.arguments}
-        return bound.args[len(owner) :], bound.kwargs
-
     @functools.cached_property
-    def _parameters(self) -> inspect.Signature:
-        return inspect.signature(self._python)
-
-    @functools.cached_property
-    def _array_defaults(self) -> dict[str, Any]:
-        """Default values that contain arrays. Arrays may change, so the defaults are passed at each call."""
-        try:
-            parameters = self._parameters.parameters.values()
-        except (TypeError, ValueError):
-            return {}
-        defaults = {p.name: p.default for p in parameters if p.default is not p.empty}
-        return {name: value for name, value in defaults.items() if any(map(is_array, flatten(value)[0]))}
+    def _parameters(self) -> DefaultArguments:
+        return DefaultArguments(self._python)
 
     @property
     def _function(self) -> Function:
