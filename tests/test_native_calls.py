@@ -6,6 +6,7 @@ import copy
 import gc
 import pickle
 import sys
+import weakref
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any
@@ -14,6 +15,7 @@ import numpy as np
 import pytest
 
 import jittape as jt
+from jittape.functions.bound_function import BoundFunction
 from jittape.functions.function import Function
 from jittape.functions.marshaller import OFTEN
 from jittape.native.object_layout import object_layout
@@ -29,6 +31,7 @@ def scale(x: Any, y: Any) -> Any:
 
 
 X, Y = jt.constant(np.arange(5.0)), jt.constant(np.full(5, 2.0))
+ZEROS = jt.constant(np.zeros(5))
 
 
 def often_called(python: Callable[..., Any] = scale, *arguments: Any) -> Function:
@@ -61,6 +64,105 @@ def test_no_python_runs_in_a_call(monkeypatch: pytest.MonkeyPatch) -> None:
     assert frames_in(lambda: function(X, Y)) == ["<lambda>"]
     assert frames_in(lambda: function(ones, Y)) == ["<lambda>"]
     assert "__call__" in frames_in(lambda: function(X, y=Y))
+
+
+def test_no_python_runs_in_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jt.config, "poison_memory", False)
+    weights = [jt.Variable(np.ones(5)) for _ in range(3)]
+
+    def step(x: Any) -> None:
+        for w in weights:
+            w.assign_sub(0.5 * x * w)
+
+    function = often_called(step, X)
+    assert frames_in(lambda: function(X)) == ["<lambda>"]
+    before = [w.numpy().copy() for w in weights]
+    function(X)
+    for w, old in zip(weights, before, strict=True):
+        np.testing.assert_array_equal(w, old - 0.5 * X.numpy() * old)
+
+
+class Model:
+    """Instances with a compiled method."""
+
+    def __init__(self, value: float) -> None:
+        self.w = jt.Variable(np.full(5, value))
+
+    @jt.function
+    def scaled(self, x: Any) -> Any:
+        return x * self.w
+
+    @jt.function
+    def step(self, x: Any) -> Any:
+        self.w.assign_add(x)
+        return jt.reduce_sum(self.w)
+
+
+def often_called_model(value: float = 2.0) -> Model:
+    """Return an instance whose methods machine code calls."""
+    model = Model(value)
+    for _ in range(2 * OFTEN + 40):
+        model.scaled(X)
+        model.step(ZEROS)
+    for method in (model.scaled, model.step):
+        assert method._function._recent.simple_path is not None
+    return model
+
+
+def test_no_python_runs_in_a_method(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jt.config, "poison_memory", False)
+    model = often_called_model()
+    bound = model.scaled
+    for call in (lambda: model.scaled(X), lambda: bound(X), lambda: model.step(X)):
+        assert frames_in(call) == ["<lambda>"]
+    assert "__call__" in frames_in(lambda: bound(x=X))
+    assert repr(model.scaled) == repr(bound)
+    assert model.scaled.__self__ is model
+    assert Model.scaled is vars(Model)["scaled"]
+    assert Model.scaled.__get__(model)._function is bound._function
+    np.testing.assert_array_equal(Model.scaled(model, X), X * model.w)
+
+
+def test_instances_have_traces_of_their_own() -> None:
+    models = [often_called_model(float(i)) for i in range(3)]
+    for i, model in enumerate(models):
+        np.testing.assert_array_equal(model.scaled(X), i * X.numpy())
+        assert float(model.step(X)) == 5.0 * i + 10.0
+    assert len({id(model.scaled._function) for model in models}) == 3
+    for i in range(30):  # new instances in the place of freed ones
+        np.testing.assert_array_equal(Model(float(i)).scaled(X), i * X.numpy())
+
+
+def test_methods_do_not_keep_their_instances() -> None:
+    model = often_called_model()
+    seen, own = weakref.ref(model), weakref.ref(model.scaled._function)
+    references = sys.getrefcount(model), sys.getrefcount(own())
+    for _ in range(1000):
+        model.scaled(X)
+    assert (sys.getrefcount(model), sys.getrefcount(own())) == references
+    bound = model.scaled
+    del model
+    np.testing.assert_array_equal(bound(X), X * 2.0)
+    del bound
+    gc.collect()
+    assert seen() is None
+    assert own() is None
+
+
+def test_instances_without_weak_references() -> None:
+    class Small:
+        __slots__ = ("factor",)
+
+        def __init__(self, factor: float) -> None:
+            self.factor = factor
+
+        scaled = jt.function(lambda self, x: x * self.factor)
+
+    often_called_model()
+    for factor in (2.0, 3.0):
+        small = Small(factor)
+        for _ in range(2 * OFTEN + 40):
+            np.testing.assert_array_equal(small.scaled(X), X * factor)
 
 
 def test_a_fast_path_that_is_taken_away_is_not_used() -> None:
@@ -182,6 +284,12 @@ def test_other_objects_of_the_class() -> None:
         assert_right(copied(X, Y))
     with pytest.raises(AttributeError):
         Function.__new__(Function)(X)
+    with pytest.raises(AttributeError):
+        Function.__new__(Function).__get__(X)
+    with pytest.raises(AttributeError):
+        BoundFunction.__new__(BoundFunction)(X)
+    with pytest.raises(TypeError):
+        function.__get__()
 
 
 def test_threads_call_the_same_function() -> None:

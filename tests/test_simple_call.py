@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import jittape as jt
+from jittape.core.buffers import Buffer
 from jittape.functions import fast_path
 from jittape.runtime.counters import counters
 from test_recording import in_threads
@@ -90,8 +91,114 @@ def test_pending_arguments_and_variables_are_computed():
         np.testing.assert_allclose(f(x * float(i)), X * i + 1 + (i + 1) * X, rtol=1e-14, atol=1e-14)
 
 
+@pytest.mark.parametrize("poisoned", [False, True])
+def test_functions_that_assign(general: list[int], monkeypatch: pytest.MonkeyPatch, poisoned: bool):
+    monkeypatch.setattr(jt.config, "poison_memory", poisoned)
+    a, b, x = jt.Variable(np.zeros(7)), jt.Variable(np.float64(1.0)), jt.constant(X)
+
+    @jt.function
+    def step(x: Any) -> Any:
+        a.assign_add(x * b)
+        b.assign(-b)
+        return jt.reduce_sum(a)
+
+    @jt.function
+    def quiet(x: Any) -> None:
+        a.assign_sub(x)
+
+    for i in range(60):
+        sign = (-1) ** i
+        before = a.numpy()
+        assert float(step(x)) == pytest.approx(np.sum(before + sign * X), abs=1e-13)
+        np.testing.assert_allclose(a, before + sign * X, rtol=1e-15)
+        assert float(b) == -sign
+        assert quiet(x) is None
+        np.testing.assert_allclose(a, before + sign * X - X, rtol=1e-14, atol=1e-14)
+        a.assign(before)
+    assert len(general) < 20
+
+
+def test_variables_that_a_trace_has_read_or_assigned(general: list[int]):
+    """The tensors recorded before a call keep the old values, and pending assignments come first."""
+    v = jt.Variable(np.zeros(7))
+
+    @jt.function
+    def add(x: Any) -> Any:
+        v.assign_add(x)
+        return v * 2.0
+
+    expected, x = np.zeros(7), jt.constant(X)
+    for i in range(60):
+        if i % 3 == 1:
+            read = v * 3.0
+        if i % 3 == 2:
+            v.assign_add(x)
+            expected = expected + X
+        result = add(x)
+        if i % 3 == 1:
+            np.testing.assert_allclose(read, 3.0 * expected)
+        expected = expected + X
+        np.testing.assert_allclose(result, 2.0 * expected)
+        np.testing.assert_allclose(v, expected)
+    assert len(general) < 60
+
+
+def test_a_call_that_fails_assigns_nothing():
+    v, x, y = jt.Variable(np.zeros(7)), jt.constant(X), jt.constant(X[:3])
+
+    @jt.function
+    def add(x: Any) -> None:
+        v.assign_add(x)
+
+    for i in range(40):
+        add(x)
+        with pytest.raises(ValueError, match="shape"):
+            add(y)
+        np.testing.assert_allclose(v, (i + 1) * X)
+
+
+def test_variables_among_the_arguments(general: list[int]):
+    x = jt.constant(X)
+
+    @jt.function
+    def add(v: Any, x: Any) -> Any:
+        v.assign_add(x)
+        return v * 2.0
+
+    variables = [jt.Variable(np.full(7, float(i))) for i in range(3)]
+    for _ in range(60):
+        add(variables[0], x)
+    assert len(general) < 20
+    for i in range(60):
+        np.testing.assert_allclose(add(variables[i % 3], x), 2.0 * variables[i % 3].numpy())
+    for i, count in enumerate((80, 20, 20)):
+        np.testing.assert_allclose(variables[i], i + count * X)
+    other = jt.Variable(np.zeros(3))
+    np.testing.assert_array_equal(add(other, x[:3]), 2.0 * X[:3])
+
+
+def test_finalizers_may_call_the_function_again():
+    """The last reference to an old value goes when its Variable has the new one."""
+    v, x = jt.Variable(np.zeros(7)), jt.constant(X)
+
+    @jt.function
+    def add(x: Any) -> None:
+        v.assign_add(x)
+
+    class Calling(np.ndarray):
+        def __del__(self) -> None:
+            add(x)
+
+    for _ in range(40):
+        add(x)
+    for _ in range(20):
+        v._set(Buffer(np.zeros(7).view(Calling)))
+        add(x)
+        np.testing.assert_array_equal(v, 2.0 * X)
+
+
 def test_functions_that_the_longer_way_runs(general: list[int]):
-    """They assign, draw numbers, may fail or return what is no tuple of tensors."""
+    """They return what they assign, draw numbers, may fail or return what is no tuple of tensors."""
     w, x = jt.Variable(np.zeros(7)), jt.constant(X)
     assigning = jt.function(lambda x: w.assign_add(x))
     drawing = jt.function(lambda x: x + jt.random.normal([7], dtype="float64"))

@@ -48,6 +48,38 @@ class Overhead:
         self.nested({"x": self.x, "y": self.y})
 
 
+class Steps:
+    """Calls that assign six Variables, and methods."""
+
+    def setup(self) -> None:
+        self.x = jt.constant(np.ones(SMALL))
+        self.variables = [jt.Variable(np.ones(SMALL)) for _ in range(6)]
+        self.other = jt.Variable(np.ones(SMALL))
+        self.function = jt.function(self.assigned)
+        self.argument = jt.function(lambda v, x: v * x)
+        for _ in range(300):
+            self.time_assignments()
+            self.time_method()
+            self.time_variable_argument()
+
+    def assigned(self, x: jt.Tensor) -> None:
+        for v in self.variables:
+            v.assign_add(x)
+
+    @jt.function
+    def scaled(self, x: jt.Tensor) -> jt.Tensor:
+        return x * self.other
+
+    def time_assignments(self) -> None:
+        self.function(self.x)
+
+    def time_method(self) -> None:
+        self.scaled(self.x)
+
+    def time_variable_argument(self) -> None:
+        self.argument(self.other, self.x)
+
+
 class ManyArrays:
     """`Overhead` with more arguments."""
 

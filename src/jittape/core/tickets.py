@@ -15,7 +15,7 @@ from weakref import ref
 
 from jittape.core.locks import rlock
 
-__all__ = ["Companions", "Ticket", "TicketQueue", "WeakValues"]
+__all__ = ["Companions", "Identity", "Ticket", "TicketQueue", "WeakValues"]
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
@@ -84,7 +84,7 @@ class WeakValues(Generic[Key, Value]):
         return len(self.values())
 
 
-class _Identity(ref[Any]):
+class Identity(ref[Any]):
     """A weak reference that is equal only to itself; hashing and comparing do not run code of its object."""
 
     __slots__ = ()
@@ -94,6 +94,8 @@ class _Identity(ref[Any]):
 
 class Companions(Generic[Value]):
     """Values that belong to objects, by identity; C code removes a value together with its object."""
+
+    __slots__ = ("_references", "_values")
 
     def __init__(self) -> None:
         self._references: dict[int, Callable[[], Any]] = {}
@@ -114,7 +116,7 @@ class Companions(Generic[Value]):
         if len(self._references) > 2 * len(self._values) + 8:
             self._references = {n: known for n, known in self._references.items() if known in self._values}
         try:
-            reference: Callable[[], Any] = _Identity(owner, self._values.__delitem__)
+            reference: Callable[[], Any] = Identity(owner, self._values.__delitem__)
         except TypeError:
             reference = lambda: owner  # noqa: E731
         self._values[reference] = value

@@ -53,6 +53,8 @@ class BoundFunction(FunctionInterface):
             ):
                 result = recent.fast_call(args)
                 if result is not GUARD_FAILED:
+                    if recent.simple_path is not None:
+                        function._let_machine_code_call()
                     return result
         return function._call((self.__self__,), args, kwargs)
 

@@ -132,12 +132,10 @@ class Concrete:
     def _take_result(self, tracing: FunctionTrace, result: Any) -> None:
         """Find the tensors among the result's leaves; the other leaves are constant."""
         self._rebuild: Callable[[list[Any]], Any]
-        if tracing.owns(result):
+        if tracing.owns(result) or result is None:
             self._leaves, self._rebuild = [result], _only
         elif type(result) in (list, tuple) and all([tracing.owns(r) for r in result]):
             self._leaves, self._rebuild = list(result), type(result)
-        elif result is None:
-            self._leaves, self._rebuild = [None], _only
         else:
             import optree
 
@@ -148,6 +146,7 @@ class Concrete:
         self.avals = [aval for _, aval in self._tensors.values()]
         self.rebuild_tensors = self._rebuild if len(self._tensors) == len(self._leaves) else None
         self.returns_one = self._rebuild is _only and self.rebuild_tensors is not None
+        self.returns_none = result is None
 
     @property
     def has_fast_path(self) -> bool:

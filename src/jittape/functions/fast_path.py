@@ -195,7 +195,7 @@ class _FastPath:
         concrete = self.concrete
         avals, rebuild, assigned_at = concrete.avals, concrete.rebuild_tensors, concrete.assigned_at
         count, one = len(avals), concrete.returns_one
-        several = None if one or rebuild is tuple else rebuild
+        several = None if one or rebuild is tuple or concrete.returns_none else rebuild
         new_values = list(enumerate(concrete.assigned, count))
         run, free = marshaller(), list[_CallState]()
         assert run is not None
@@ -272,9 +272,9 @@ class _FastPath:
     def _is_simple(self) -> bool:
         """Return whether machine code can do all of a call: see `simple_call`."""
         concrete, compiled = self.concrete, self.compiled
-        by_python = self.donors or self.draws or self.bound or concrete.assigned or not self.scalars.empty
+        by_python = self.donors or self.draws or not self.scalars.empty
         large = compiled.memory.arena >= tuning.workspace_arena_bytes
-        whole = concrete.returns_one or concrete.rebuild_tensors is tuple
+        whole = concrete.returns_one or concrete.returns_none or concrete.rebuild_tensors is tuple
         return bool(whole and not (by_python or large or compiled.may_fail))
 
     def _plans(
@@ -286,8 +286,9 @@ class _FastPath:
         """
         concrete, first = self.concrete, self.compiled.layout.count
         count = len(concrete.keys)
-        whole = Form.NOTHING if concrete.rebuild_tensors is None else Form.TUPLE
-        returned = Returned(first, concrete.avals, Form.TENSOR if concrete.returns_one else whole)
+        several = Form.NOTHING if concrete.rebuild_tensors is None else Form.TUPLE
+        form = Form.TENSOR if concrete.returns_one else Form.NONE if concrete.returns_none else several
+        returned = Returned(first, concrete.avals, form)
         variables = [(i, self.bound[v.number] if isinstance(v, ArgumentVariable) else v) for i, v in assigned]
         table, kept = plan(count, self.entries, variables, returned)
         if not (self.draws or self.scalars.reads):

@@ -77,7 +77,7 @@ _RETRACES = 5
 class Function(FunctionInterface):
     """A function that is traced and compiled; created by `jt.function`."""
 
-    __slots__ = ("__dict__", "__weakref__", "_recent")
+    __slots__ = ("__dict__", "__weakref__", "_bound", "_recent")
 
     def __init__(self, python: Callable[..., Any], input_signature: Sequence[Any] | None = None) -> None:
         functools.update_wrapper(self, python)
@@ -108,11 +108,19 @@ class Function(FunctionInterface):
                 result = recent.fast_call(args)
                 if result is not GUARD_FAILED:
                     if recent.simple_path is not None:
-                        _let_machine_code_call()
+                        self._let_machine_code_call()
                     return result
         return self._call((), args, kwargs)
 
     _call_in_python = __call__
+
+    @staticmethod
+    @functools.cache
+    def _let_machine_code_call() -> None:
+        """Let machine code take the calls of all functions and bound methods."""
+        from jittape.functions.machine_code.function_calls import take_calls
+
+        take_calls(Function)
 
     def _call(self, owner: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call the function with the arguments and `owner`: the instance it is bound to, or nothing."""
@@ -406,11 +414,3 @@ class Function(FunctionInterface):
 def _key(call: Call, keys: tuple[Any, ...]) -> Any:
     """Return the key of the trace table."""
     return call.structure, call.orders, config.default_float, keys
-
-
-@functools.cache
-def _let_machine_code_call() -> None:
-    """Let machine code take the calls of all functions; it calls the method in Python where there is no simple path."""
-    from jittape.functions.machine_code.function_calls import take_calls
-
-    take_calls(Function)

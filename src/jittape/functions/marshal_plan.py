@@ -101,11 +101,13 @@ class Form(IntEnum):
     """Result that the argument marshaller builds."""
 
     NOTHING = 0
-    """None; Python builds the result."""
+    """No result; Python builds it."""
     TENSOR = 1
     """The only Tensor."""
     TUPLE = 2
     """A tuple of Tensors."""
+    NONE = 3
+    """None."""
 
 
 class Kind(IntEnum):

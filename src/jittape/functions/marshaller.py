@@ -71,9 +71,9 @@ def marshaller() -> (
 def simple_call() -> Callable[..., Any] | None:
     """Return ``call(arguments, states, calls, Workspace, PoisonedWorkspace.poison, False, 0)``, the fastest call.
 
-    `states` is the list of free states of the fast path. The results are small, the run cannot fail, and it assigns to
-    no Variable. The call returns an `Outcome`, and has changed nothing, if there is no free state or no free memory for
-    the results, or if an argument does not fit.
+    `states` is the list of free states of the fast path. The results are small, and the run cannot fail. The call
+    returns an `Outcome`, and has changed nothing, if there is no free state or no free memory for the results, if an
+    argument does not fit, or if a trace has read a Variable that the call assigns.
     """
     return None if object_layout() is None else _functions()[1]
 
@@ -104,7 +104,7 @@ def simple_path(
         counters.compiled_runs += 1
         counters.last = concrete
         concrete.visits += 1
-        if not concrete.visits % OFTEN:
+        if not concrete.visits % OFTEN and isinstance(concrete.structure, int):
             concrete.simple_path = path
         return result
 

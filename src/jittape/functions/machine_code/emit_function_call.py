@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from llvmlite import ir
 
 from jittape.compile.llvm.ir_helpers import integer
@@ -9,7 +11,7 @@ from jittape.native.object_code import ObjectCode
 from jittape.recording.machine_code.emit_methods import call_python
 from jittape.recording.machine_code.emit_operands import New, recorder
 
-__all__ = ["define_call"]
+__all__ = ["define_bound_call", "define_call", "define_get"]
 
 _ARGUMENTS = 7
 """Number of arguments of `jittape.functions.marshaller.simple_call`."""
@@ -17,11 +19,64 @@ _ARGUMENTS = 7
 
 def define_call(new: New, function: ir.Function) -> None:
     """Emit ``Function.__call__(self, /, *args, **kwargs)`` for calls by position that are simple."""
+    _define_call(new, function, "Function.__call__", lambda code, own, python: own)
+
+
+def define_bound_call(new: New, function: ir.Function) -> None:
+    """Emit ``BoundFunction.__call__(self, /, *args, **kwargs)`` for calls by position that are simple."""
+
+    def compiled(code: ObjectCode, own: ir.Value, python: ir.Block) -> ir.Value:
+        found = code.get(own, "BoundFunction._function", python)
+        code.require(code.is_a(found, "Function"), python)
+        return found
+
+    _define_call(new, function, "BoundFunction.__call__", compiled)
+
+
+def define_get(new: New, function: ir.Function) -> None:
+    """Emit ``Function.__get__(self, instance, owner=None)`` for instances whose methods have been called before."""
+    code = new(function)
+    own, arguments, count, names = function.args
+    python, drop = code.block("python"), code.block("drop")
+    code.require_same(python, (names, integer(0)), (count, integer(2)))
+    instance = code.read(arguments, 0)
+    code.require(code.differ(instance, code.known("None")), python)
+    companions = code.get(own, "Function._bound", python)
+    code.require(code.is_a(companions, "Companions"), python)
+    references, values = (
+        code.get(companions, f"Companions.{slot}", python) for slot in ("_references", "_values")
+    )
+    number = code.attempt(python, "PyLong_FromSsize_t", instance)
+    reference = code.call("PyDict_GetItemWithError", references, number)
+    code.decref(number)
+    code.require(code.differ(reference, integer(0)), python)
+    code.require(code.is_a(reference, "Identity"), python)
+    code.require_same(python, (code.call("PyWeakref_GetObject", reference), instance))
+    compiled = code.incref(code.attempt(python, "PyDict_GetItemWithError", values, reference))
+    bound = code.call("PyType_GenericAlloc", code.known("BoundFunction"), integer(0))
+    code.require(code.differ(bound, integer(0)), drop)
+    code.init(bound, "BoundFunction._function", compiled)
+    code.init(bound, "BoundFunction.__self__", code.incref(instance))
+    code.builder.ret(bound)
+    code.begin(drop)
+    code.decref(compiled)
+    code.builder.branch(python)
+    code.begin(python)
+    call_python(new, code, code.known("Function.__get__"), *function.args)
+
+
+def _define_call(
+    new: New,
+    function: ir.Function,
+    label: str,
+    compiled: Callable[[ObjectCode, ir.Value, ir.Block], ir.Value],
+) -> None:
+    """Emit a call; `compiled` emits the `Function` of the called object. `label` is the method in Python."""
     code = new(function)
     own, arguments, count, names = function.args
     python, other, lost = (code.block(name) for name in ("python", "other", "lost"))
     code.require_same(python, (names, integer(0)))
-    concrete = code.get(own, "Function._recent", python)
+    concrete = code.get(compiled(code, own, python), "Function._recent", python)
     code.require(code.is_a(concrete, "Concrete"), python)
     path = code.get(concrete, "Concrete.simple_path", python)
     code.require(code.is_a(path, "tuple"), python)
@@ -45,7 +100,7 @@ def define_call(new: New, function: ir.Function) -> None:
     release()
     code.builder.branch(python)
     code.begin(python)
-    call_python(new, code, code.known("Function.__call__"), *function.args)
+    call_python(new, code, code.known(label), *function.args)
     code.begin(lost)
     release()
     code.builder.ret(integer(0))

@@ -201,12 +201,14 @@ class Marshaller(Arithmetic):
     # ---- the result ------------------------------------------------------------------------------------------------
 
     def returned(self, form: ir.Value, first_row: ir.Value) -> ir.Value:
-        """Return a Tensor, or a tuple of Tensors; 0 with an error set if there is no memory."""
+        """Return a Tensor, a tuple of Tensors or None; 0 with an error set if there is no memory."""
         made = self.words(1)
+        with self.builder.if_then(self.same(form, integer(Form.NONE))):
+            self.write(made, self.incref(self.none))
         with self.builder.if_else(self.same(form, integer(Form.TENSOR))) as (single, several):
             with single:
                 self.write(made, self.new_tensor(integer(0), first_row))
-            with several:
+            with several, self.builder.if_then(self.same(form, integer(Form.TUPLE))):
                 count = self.head(Head.RETURNED)
                 values = self.call("PyTuple_New", count)
                 self.write(made, values)

@@ -43,6 +43,14 @@ class SimpleCall(Marshaller):
             self.poison(poison, workspace)
         self.held = self.results  # no entry reads it
 
+    def run(self) -> None:
+        """Run the table, unless a trace has read a Variable to assign: Python knows how to assign it then.
+
+        Another thread may read one during the run. Nothing is assigned then, and Python runs the table again.
+        """
+        self.hold(self.untouched(self.head(Head.ENTRIES), self.head(Head.ASSIGNED)))
+        super().run()
+
     def poison(self, function: ir.Value, workspace: ir.Value) -> None:
         """Fill the memory of the run, as `config.poison_memory` says; no result is an updated input."""
         words = self.words(3)
