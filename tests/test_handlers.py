@@ -14,6 +14,7 @@ import pytest
 import jittape as jt
 
 PACKAGE = os.path.dirname(jt.__file__) + os.sep
+CACHE = os.path.join(PACKAGE, "compile", "cache") + os.sep
 X = np.linspace(0.1, 1.0, 4)
 _numbers = itertools.count(2)
 
@@ -179,3 +180,51 @@ def test_a_handler_interrupts_a_known_program(program, handler):
 def test_a_handler_reads_while_a_function_is_traced():
     done, _ = interrupt(call, _numbers, Handlers().read, STRETCHES)
     assert done > 10
+
+
+class Timeout(Interruption):
+    """Raises `TimeoutError` at calls in the code of the cache, as a handler of `signal.alarm` may."""
+
+    def _called(self, frame, event, _):
+        if event in ("call", "c_return") and frame.f_code.co_filename.startswith(CACHE):
+            self.calls += 1
+            if self.calls in self.numbers:
+                self.done += 1
+                raise TimeoutError("late")
+
+
+def chain(number):
+    """Return the gradient of a chain of ops that `number` makes a new one, and what it should be."""
+    ops = [
+        (jt.square, np.square, lambda x: 2 * x),
+        (jt.sqrt, np.sqrt, lambda x: 0.5 / np.sqrt(x)),
+        (jt.math.reciprocal, np.reciprocal, lambda x: -1 / x**2),
+    ]
+    y, slope = X, np.ones_like(X)
+    with jt.GradientTape() as tape:
+        x = jt.constant(X)
+        tape.watch(x)
+        result = x
+        while number:
+            number, kind = divmod(number, 3)
+            op, value, derivative = ops[kind]
+            result, slope, y = op(result * 0.5), slope * 0.5 * derivative(y * 0.5), value(y * 0.5)
+    return tape.gradient(result, x).numpy(), slope
+
+
+def test_a_timeout_ends_a_first_run_wherever_it_comes():
+    """The system's own `TimeoutError` is an error of a file, which the cache does without; a handler's is not."""
+    numbers, done = itertools.count(1001), 0
+    for call in range(1, 3001, 100):
+        number = next(numbers)
+        try:
+            with Timeout(None, [call]) as timeout:
+                for _ in range(5):  # compiled at the second or a later visit
+                    chain(number)
+        except TimeoutError:
+            pass
+        else:
+            assert not timeout.done
+        done += timeout.done
+        np.testing.assert_allclose(*chain(number), rtol=1e-12)
+    assert done > 20

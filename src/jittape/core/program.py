@@ -338,6 +338,8 @@ def _broken_rule(program: Program, op: Op) -> str | None:
         return f"has its parameters out of order: {', '.join(names)}"
     try:
         inferred = op.primitive.abstract_eval(*[program.avals[s] for s in op.args], **dict(op.params))
+    except TimeoutError:  # from a signal handler
+        raise
     except Exception as error:
         return f"breaks its own rule: {error}"
     if inferred != program.avals[op.out]:

@@ -180,6 +180,8 @@ class GeneralExecutable:
                     self._failures += extents.pinned_at is not None
                     return None
                 return Variant(extents, *made, values, self._program_at, self._scalars, self._donated)
+        except TimeoutError:  # from a signal handler
+            raise
         except Exception:
             self._failures += 1
             return None

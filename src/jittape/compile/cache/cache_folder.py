@@ -10,7 +10,7 @@ from pathlib import Path
 
 from jittape.compile.cache.batch_file import BATCH_NAME, header_of
 from jittape.compile.cache.environment import HOST_FILE
-from jittape.compile.cache.private_files import Damaged, read_private
+from jittape.compile.cache.private_files import Damaged, read_private, suppress_file_errors
 from jittape.core.config import config
 from jittape.core.tuning import tuning
 from jittape.value_classes import NamedTuple
@@ -69,7 +69,7 @@ def clear(root: Path) -> None:
         for path in _host_files(root):
             path.unlink(missing_ok=True)
     for folder in folders(root):
-        with contextlib.suppress(OSError):
+        with suppress_file_errors():
             folder.rmdir()
 
 
@@ -83,7 +83,7 @@ def folders(root: Path) -> list[Path]:
 
 def environment_of(folder: Path, name: str) -> dict[str, str] | None:
     """Return the environment of the batch with the function `name`; None if a file is missing or damaged."""
-    with contextlib.suppress(OSError, ValueError, KeyError, Damaged):
+    with suppress_file_errors(ValueError, KeyError, Damaged):
         target = read_private(folder / name).decode("ascii", "replace")
         if re.fullmatch(BATCH_NAME, target):
             found: dict[str, str] = header_of(read_private(folder / target))["environment"]
@@ -108,7 +108,7 @@ def drop_oldest(root: Path) -> None:
         if total <= config.cache_size * 3 // 4:
             break
         total -= _size_on_disk(found)
-        with contextlib.suppress(OSError, ValueError, KeyError, Damaged):
+        with suppress_file_errors(ValueError, KeyError, Damaged):
             names = header_of(read_private(path))["kernels"]
             for name in names:
                 pointer = path.parent / name

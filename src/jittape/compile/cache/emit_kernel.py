@@ -96,6 +96,8 @@ def definition_of(kernel: Kernel) -> Definition:
             else:
                 assert isinstance(kernel, Gemm)
                 _definer(kernel)(kernel, function)
+        except TimeoutError:  # from a signal handler
+            raise
         except Exception as error:
             raise CompileError(f"cannot emit code for this kernel: {error}\n{kernel.listing}") from error
 

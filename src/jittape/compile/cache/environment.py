@@ -6,7 +6,6 @@ with a filled cache neither loads LLVM nor reads the sources.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import platform
@@ -15,7 +14,14 @@ import time
 from functools import cache
 
 from jittape.compile.cache.fingerprint import source_digest, source_times
-from jittape.compile.cache.private_files import DIGEST_SIZE, Damaged, digest, is_private, read_private
+from jittape.compile.cache.private_files import (
+    DIGEST_SIZE,
+    Damaged,
+    digest,
+    is_private,
+    read_private,
+    suppress_file_errors,
+)
 from jittape.compile.llvm.definition import Effort
 from jittape.compile.llvm.host_processor import (
     RELOCATION,
@@ -48,7 +54,7 @@ def environment(root: str) -> dict[str, str]:
     name = host_name()
     sources = None
     if name is not None:
-        with contextlib.suppress(OSError, ValueError, TypeError, Damaged):
+        with suppress_file_errors(ValueError, TypeError, Damaged):
             if is_private(os.stat(root)):
                 sources = _remembered(read_private(os.path.join(root, name)))
     return {
@@ -61,7 +67,7 @@ def environment(root: str) -> dict[str, str]:
 
 def is_unchanged() -> bool:
     """Return whether the sources are still those of `environment`, so that what they compile may be kept for it."""
-    with contextlib.suppress(OSError):
+    with suppress_file_errors():
         return source_times() == _first_times()
     return False
 

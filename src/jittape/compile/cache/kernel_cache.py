@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from jittape.compile.cache import object_store
 from jittape.compile.cache.batch_file import Batch
 from jittape.compile.cache.fingerprint import covers
+from jittape.compile.cache.private_files import is_of_a_handler
 from jittape.compile.ir.kernel import Kernel, NamedKernel, label_of
 from jittape.compile.llvm.built_in_functions import as_function
 from jittape.compile.llvm.definition import Definition, Effort, FunctionKind, symbol_of
@@ -302,7 +303,9 @@ def _most_objects() -> int:
     try:
         with open("/proc/sys/vm/max_map_count", "rb") as file:
             return int(file.read()) // 4
-    except (OSError, ValueError):
+    except (OSError, ValueError) as error:
+        if is_of_a_handler(error):
+            raise
         return 2**14
 
 

@@ -30,7 +30,15 @@ from typing import TYPE_CHECKING
 from jittape.compile.cache.batch_file import BATCH_NAME, Batch, packed, unpacked
 from jittape.compile.cache.directory import DIRECTORY_VARIABLE, as_path, directory_name
 from jittape.compile.cache.environment import environment, host_content, host_name, is_unchanged
-from jittape.compile.cache.private_files import BINARY, Damaged, digest, is_private, read_private
+from jittape.compile.cache.private_files import (
+    BINARY,
+    Damaged,
+    digest,
+    is_of_a_handler,
+    is_private,
+    read_private,
+    suppress_file_errors,
+)
 from jittape.core.config import config
 from jittape.core.locks import cached_property, lock
 from jittape.core.tuning import tuning
@@ -85,6 +93,8 @@ class DiskCache:
             try:
                 return self._find(name) if self._usable and self._trusted() else None
             except OSError as error:
+                if is_of_a_handler(error):
+                    raise
                 self._give_up(str(error))
                 return None
 
@@ -103,13 +113,13 @@ class DiskCache:
         except Damaged:
             _unlink(pointer)
             return None
-        with contextlib.suppress(OSError):
+        with suppress_file_errors():
             os.utime(os.path.join(self._folder, target))  # the most recently used batch is evicted last
         return batch
 
     def discard(self, name: str) -> None:
         """Delete the batch of the function `name`, which could not be loaded."""
-        with contextlib.suppress(OSError, Damaged):
+        with suppress_file_errors(Damaged):
             pointer = self.folder / name
             target = read_private(pointer).decode("ascii", "replace")
             pointer.unlink(missing_ok=True)
@@ -153,6 +163,8 @@ class DiskCache:
             except FileExistsError as error:
                 self._give_up(f"{error.filename} is no folder")
             except OSError as error:
+                if is_of_a_handler(error):
+                    raise
                 self._give_up(str(error))
 
     def _publish(self, batches: Iterable[Batch]) -> None:
@@ -194,13 +206,13 @@ class DiskCache:
                 file.write(content)
             os.replace(temporary, self.folder / name)
         except OSError:
-            with contextlib.suppress(OSError):
+            with suppress_file_errors():
                 temporary.unlink(missing_ok=True)
             raise
 
     def note_host(self) -> None:
         """Write what the next process would ask LLVM, unless it is on disk or the cache is empty."""
-        with self._lock, contextlib.suppress(OSError):
+        with self._lock, suppress_file_errors():
             if os.path.isdir(self._folder) and self._trusted():
                 self._write_host()
 
@@ -247,8 +259,10 @@ def _unlink(path: str) -> None:
 def _opened(root: str, thresholds: str) -> DiskCache | None:
     try:
         parts = {"jittape": __version__, **environment(root)}
-    except OSError:  # the package is in an archive, or was edited
-        return None
+    except OSError as error:
+        if is_of_a_handler(error):
+            raise
+        return None  # the package is in an archive, or was edited
     cache = DiskCache(root, parts | ({"thresholds": thresholds} if thresholds else {}))
     cache.note_host()  # the kernels may be on disk already, and nothing else will be written
     return cache

@@ -1,7 +1,8 @@
-"""Files that only the user may write, and their checksums."""
+"""Files that only the user may write, their checksums, and the errors of files that a cache does without."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 import sys
@@ -11,8 +12,18 @@ from jittape.compile.ir.hashes import blake2b
 
 if TYPE_CHECKING:
     from pathlib import Path
+    from types import TracebackType
 
-__all__ = ["BINARY", "DIGEST_SIZE", "Damaged", "digest", "is_private", "read_private"]
+__all__ = [
+    "BINARY",
+    "DIGEST_SIZE",
+    "Damaged",
+    "digest",
+    "is_of_a_handler",
+    "is_private",
+    "read_private",
+    "suppress_file_errors",
+]
 
 BINARY: int = getattr(os, "O_BINARY", 0)  # Windows
 DIGEST_SIZE = 16
@@ -20,6 +31,23 @@ DIGEST_SIZE = 16
 
 class Damaged(Exception):
     """The content of a file was changed."""
+
+
+class suppress_file_errors(contextlib.suppress):
+    """Suppress each `OSError` except those of signal handlers, and errors of `other` types."""
+
+    def __init__(self, *other: type[Exception]) -> None:
+        super().__init__(OSError, *other)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> bool:
+        return not is_of_a_handler(error) and bool(super().__exit__(kind, error, traceback))
+
+
+def is_of_a_handler(error: BaseException | None) -> bool:
+    """Return whether a signal handler has raised the error to end what runs; the system's timeouts have a number."""
+    return isinstance(error, TimeoutError) and error.errno is None
 
 
 def digest(content: bytes, size: int = DIGEST_SIZE) -> bytes:

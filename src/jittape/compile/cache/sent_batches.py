@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 
 from jittape.compile.cache.batch_file import Batch
 from jittape.compile.cache.object_store import current
-from jittape.compile.cache.private_files import Damaged
+from jittape.compile.cache.private_files import Damaged, suppress_file_errors
 from jittape.compile.ir.hashes import blake2b
 
 __all__ = [
@@ -42,7 +41,7 @@ def read_batches(names: Iterable[str]) -> list[Batch]:
     """Return those of the batches that are on disk."""
     cache, found = current(), list[Batch]()
     for name in names:
-        with suppress(OSError, Damaged):
+        with suppress_file_errors(Damaged):
             if cache is not None:
                 found.append(cache.read_batch(name))
     return found

@@ -243,6 +243,8 @@ class _Family:
                     for (a, _), (b, node) in zip(self._first, self._second, strict=True)
                 ]
                 path = GeneralPath(self.base, edges, extents)
+        except TimeoutError:  # from a signal handler
+            raise
         except Exception:
             return None
         finally:
