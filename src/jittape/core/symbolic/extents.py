@@ -7,7 +7,7 @@ numbers of another call. `Extents.function` returns the compiled expressions wit
 
 An `Extent` is not an `int`. Code that needs a plain integer (``range``, NumPy, a format) asks for `__index__` or a
 text, which adds the guard that the extent has its present value. So a number never escapes unnoticed: code that has not
-been written for extents makes the result less general, never wrong.
+been written for extents makes the result less general, never wrong. A text that is only printed is ``None``.
 
 Extents hash by their expression, so two of them are the same key of a dictionary only if they are always equal. The
 last guard, *general position*, requires that expressions that were hashed differ from each other and from the constants
@@ -325,15 +325,13 @@ class Extent:
         """Return ``function(*arguments)``, one of which is the extent; it is recomputed for other values."""
         if function is int and type(self._hint) is int:
             return self
-        if self._owner.is_open:
-            return self._owner._computed(function, *arguments)
-        return function(*map(hint_of, arguments))
+        owner = self._owner
+        return owner._computed(function, *arguments) if owner.is_open else function(*map(hint_of, arguments))
 
     def plain(self) -> Any:
         """Return the present value, and add the guard that the extent has it."""
         if self._owner.is_open:
-            if self._owner.pinned_at is None:
-                self._owner.pinned_at = self._owner.line()
+            self._owner.pinned_at = self._owner.pinned_at or self._owner.line()
             _compared("==", self, self._hint)
         return self._hint
 
@@ -347,7 +345,9 @@ class Extent:
         return float(self.plain())
 
     def __repr__(self) -> str:
-        return repr(self.plain())
+        from jittape.core.symbolic.printed_text import is_only_printed  # most programs print no extents
+
+        return "None" if self._owner.is_open and is_only_printed() else repr(self.plain())
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         return np.array(self.plain(), dtype)
