@@ -8,6 +8,7 @@ import pytest
 
 import jittape as jt
 import jittape.autograd.numpy as np
+from jittape.autodiff.repeated_products import RepeatedProducts
 from jittape.autograd import (
     checkpoint,
     deriv,
@@ -292,6 +293,41 @@ def test_first_and_later_products_reuse_their_programs():
     onp.testing.assert_array_equal(first, second)
     onp.testing.assert_array_equal(2 * first, third)
     assert (stats.paths_recorded, stats.programs, stats.flushes) == (0, 0, 1)
+
+
+def test_products_by_a_known_program_keep_the_point():
+    """Once the program of a product is known, the trace is released before the value is computed."""
+    kept = []
+
+    def f(x):
+        y = np.exp(x) * x
+        kept[:] = [x, y]
+        return y
+
+    for scale in (1.0, 2.0, 3.0, 4.0):
+        at = scale * X
+        vjp, value = make_vjp(f)(at)
+        if scale > 2.0:
+            kept[0][:] = 0.0  # the product is that of the argument and the value that the function saw
+            kept[1][:] = 0.0
+        wanted = onp.exp(at) * (1.0 + at)
+        onp.testing.assert_allclose(value, onp.exp(at) * at, rtol=1e-14)
+        for seed in (X, onp.ones_like(X)):
+            onp.testing.assert_allclose(vjp(seed), seed * wanted, rtol=1e-14)
+        second = grad(lambda v, vjp=vjp: np.sum(vjp(v) ** 2))(X)  # records the function again
+        onp.testing.assert_allclose(second, 2.0 * X * wanted**2, rtol=1e-14)
+
+
+def test_products_whose_program_fails_are_recorded(monkeypatch):
+    def f(x):
+        return np.sin(x) * x
+
+    for _ in range(2):
+        make_vjp(f)(X)[0](X)
+    vjp, _ = make_vjp(f)(X)
+    monkeypatch.setattr(RepeatedProducts, "run", lambda self, cotangent: None)
+    for _ in range(2):
+        onp.testing.assert_allclose(vjp(X), X * (onp.cos(X) * X + onp.sin(X)), rtol=1e-14)
 
 
 def test_the_product_of_a_function_that_writes_to_its_argument():

@@ -29,7 +29,7 @@ from jittape.recording.variable import Variable
 from jittape.transform.batching import ops_between
 from jittape.transform.op_paths import Path
 
-__all__ = ["custom_gradient", "tensors_read", "with_traced_rules"]
+__all__ = ["custom_gradient", "tensors_read", "with_gradient", "with_traced_rules"]
 
 _CHECK = "jt.check_gradient(f, x) compares the gradient with differences"
 
@@ -122,13 +122,29 @@ def _call(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) 
             "@tf.custom_gradient grad_fn must accept keyword argument 'variables', "
             f"since function uses variables: {names}"
         )
+    return rebuild(_with_gradient(trace, f, grad_fn, results, tensors, variables))
+
+
+def with_gradient(grad_fn: Callable[..., Any], results: list[Tensor], tensors: list[Tensor]) -> list[Tensor]:
+    """Return computed `results` that depend on `tensors` with a gradient as in `custom_gradient`."""
+    return _with_gradient(current_trace(), grad_fn, grad_fn, results, tensors, [])
+
+
+def _with_gradient(
+    trace: Trace,
+    f: Callable[..., Any],
+    grad_fn: Callable[..., Any],
+    results: list[Tensor],
+    tensors: list[Any],
+    variables: list[Variable],
+) -> list[Tensor]:
     gradients = functools.partial(_gradients, grad_fn, tensors, variables)
     if isinstance(trace, BodyTrace):
-        return rebuild(_custom_vjp(trace, f, results, [*tensors, *variables], gradients))
+        return _custom_vjp(trace, f, results, [*tensors, *variables], gradients)
     made = apply(_custom, (*results, *tensors, *variables), (len(results),))
     if trace.callbacks is not CLEARED:  # else it has run, as outside of tapes too many results were pending
         trace.callbacks[made[0]._slot] = gradients
-    return rebuild(list(made))
+    return list(made)
 
 
 def _custom_vjp(

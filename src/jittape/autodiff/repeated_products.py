@@ -2,49 +2,73 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from jittape.autodiff.known_gradients import known_edge
 from jittape.autodiff.tape_interval import TapeInterval
+from jittape.core.buffers import Buffer
 from jittape.recording.tensor import Tensor
 
 __all__ = ["RepeatedProducts"]
 
 
+class _Known(NamedTuple):
+    """The program of a product, and the slots of computed results that it takes as inputs."""
+
+    program: Any
+    slots: tuple[int, ...]
+
+
 class RepeatedProducts:
-    """Vector-Jacobian products of a computed target, of a tape that has been left.
+    """Vector-Jacobian products of a target, of a tape that has been left.
 
     Parameters
     ----------
     interval : TapeInterval
-        Nothing has been recorded after it, and nothing is pending.
+        Nothing has been recorded after it.
     target : Tensor
     sources : list of Tensor
+
+    Attributes
+    ----------
+    known : bool
+        Whether the program is known: the products do not need the tape, unless one fails.
     """
 
-    __slots__ = ("_available", "_inputs", "_key", "_node", "_sources")
+    __slots__ = ("_available", "_inputs", "_key", "_node", "_program", "_slots", "_sources", "known")
 
     def __init__(self, interval: TapeInterval, target: Any, sources: list[Any]) -> None:
         trace: Any = interval.trace
-        known = known_edge(interval, target, sources)
+        edge = known_edge(interval, target, sources)
         self._node = trace.node
         self._inputs = list(trace.inputs)
-        self._available = trace._available()
         self._sources = sources
-        self._key = None if known is None else ("product", known, tuple([t._slot for t in self._available]))
-
-    def run(self, cotangent: Tensor) -> list[Tensor] | None:
-        """Return the product for each source if the program is known and does not fail, else None."""
+        self._key = None if edge is None else ("product", edge)
         shortcuts = self._node.shortcuts
-        program: Any = None if shortcuts is None or self._key is None else shortcuts.get(self._key)
-        if program is None:
+        found = None if shortcuts is None or edge is None else shortcuts.get(self._key)
+        self._program: Any = None if found is None else found.program
+        self._slots: tuple[int, ...] = () if found is None else found.slots
+        self._available: list[Any] = []
+        if found is not None:
+            by_slot = {t._slot: t for t in trace._available()} if trace.materialized else {}
+            by_slot[target._slot] = target
+            self._available = [by_slot.get(slot) for slot in self._slots]
+        self.known = found is not None and None not in self._available
+
+    def target_is_computed(self, interval: TapeInterval) -> None:
+        """Note the computed results that a program which is not known may take as inputs."""
+        self._available = interval.trace._available()  # type: ignore[union-attr]
+        self._slots = tuple([t._slot for t in self._available])
+
+    def run(self, cotangent: Buffer) -> list[Tensor] | None:
+        """Return the product for each source if the program is known and does not fail, else None."""
+        if not self.known:
             return None
-        seed = cotangent._computed()
         try:
-            found = program.run([*self._inputs, seed], [t._buffer for t in self._available])
+            found = self._program.run([*self._inputs, cotangent], [t._buffer for t in self._available])
         except Exception:  # recording the product raises an error that names the op
             return None
-        return [Tensor(None, -1, x.aval, value) for x, value in zip(self._sources, found, strict=True)]
+        return [Tensor(None, -1, x._aval, value) for x, value in zip(self._sources, found, strict=True)]
 
     def remember(self, products: list[Any]) -> None:
         """Keep the program of the products just recorded after the target, and compute them."""
@@ -59,8 +83,10 @@ class RepeatedProducts:
         before = node.parent
         if before is None or before.parent is not self._node or node.n_inputs != len(self._inputs) + 1:
             return
-        program = node.executables.get((slots, self._key[2], ()))
-        if program is not None:
-            if self._node.shortcuts is None:
-                self._node.shortcuts = {}
-            self._node.shortcuts[self._key] = program
+        self._program = node.executables.get((slots, self._slots, ()))
+        if self._program is None:
+            return
+        self.known = True
+        if self._node.shortcuts is None:
+            self._node.shortcuts = {}
+        self._node.shortcuts[self._key] = _Known(self._program, self._slots)

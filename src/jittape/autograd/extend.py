@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Any
 
-from jittape.autodiff.custom_gradient import custom_gradient
+from jittape.autodiff.custom_gradient import with_gradient
 from jittape.autograd.call_log import LoggedCall, call_log, logs_calls
 from jittape.autograd.containers import (
     as_numpy,
@@ -130,7 +130,7 @@ def _recorded(
             leaves += [c for leaf, c in pairs if is_box(leaf)]
         return [_conjugate(as_tensor(c)) for c in leaves]
 
-    made.append(like(answer, custom_gradient(lambda *_: (outputs, gradient))(*given)))
+    made.append(like(answer, with_gradient(gradient, outputs, given)))
     if log is not None:
         log.append(LoggedCall(f, args, kwargs, made[0]))
     return made[0]

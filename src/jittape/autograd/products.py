@@ -181,8 +181,9 @@ class _OfLeaves:
         return [as_tensor(leaf) for leaf in leaves_of_value(value)]
 
     def structure(self) -> Any:
-        """Return the structure of the result, without its values."""
-        return mapped(lambda _: None, self.value)
+        """Return the structure of the result, without its values; None for one array."""
+        value, self.value = self.value, None
+        return None if value.__class__ is Tensor else mapped(lambda _: None, value)
 
 
 def make_vjp_of(fun: Callable[..., Any], x: Any) -> tuple[Callable[[Any], Any], Any]:
@@ -192,6 +193,7 @@ def make_vjp_of(fun: Callable[..., Any], x: Any) -> tuple[Callable[[Any], Any], 
     is_array = structure is None
     value = boxes.as_output(outputs[0] if is_array else like(structure, outputs))
     avals = [y.aval for y in outputs]
+    is_real = not boxes.is_complex and all([aval.dtype.kind == "f" for aval in avals])
 
     def vector_jacobian_product(g: Any) -> Any:
         """Return the cotangent of the argument for the cotangent `g` of the value."""
@@ -199,7 +201,7 @@ def make_vjp_of(fun: Callable[..., Any], x: Any) -> tuple[Callable[[Any], Any], 
         host = boxes.host and not recorded and not holds_boxes(g)
         parts = [g] if is_array and not isinstance(g, (list, tuple, dict)) else _parts_like(structure, g)
         seeds = [_seed(c, aval) for c, aval in zip(parts, avals, strict=True)]
-        if all([aval.dtype.kind == "f" for aval in avals]) and not boxes.is_complex:
+        if is_real:
             cotangents = boxes.structured(pullback(seeds, recorded))
         else:
             cotangents = boxes.structured(_conjugated(list(pullback(_conjugated(seeds), recorded))))
@@ -217,7 +219,6 @@ def _recorded_vjp(fun: Callable[..., Any], boxes: Boxes) -> tuple[_Pullback, lis
     of_leaves = _OfLeaves(fun, boxes)
     outputs, pullback = vjp(of_leaves, *boxes.leaves, unconnected_gradients="zero")
     structure = of_leaves.structure()
-    of_leaves.value = None
     return lambda seeds, _: pullback(seeds), outputs, structure
 
 
@@ -233,21 +234,25 @@ def _host_vjp(fun: Callable[..., Any], boxes: Boxes) -> tuple[_Pullback, list[An
         outputs = [copy.copy(y) for y in of_leaves(*boxes.leaves)]  # the caller may write to the value
         refuse_exits(tape)
     structure = of_leaves.structure()
-    of_leaves.value = None
     trace: Any = interval.trace
-    for y in outputs:
-        y._computed()
     after = trace.node
     repeated = RepeatedProducts(interval, outputs[0], given) if len(outputs) == 1 else None
+    if repeated is not None and repeated.known:
+        interval.release()  # so that machine code ends the step
+    for y in outputs:
+        y._computed()
+    if repeated is not None and not repeated.known:
+        repeated.target_is_computed(interval)
 
     def pullback(seeds: list[Any], recorded: bool) -> Any:
         nonlocal after
-        if recorded:  # the current recorder cannot see the ops of `fun`
+        if not recorded:
+            known = None if repeated is None else repeated.run(seeds[0]._computed())
+            if known is not None:
+                return known
+        if recorded or interval.trace is None:  # the current recorder cannot see the ops of `fun`
             constants = [stop_gradient(leaf) for leaf in given]
             return vjp(of_leaves, *constants, unconnected_gradients="zero")[1](seeds)
-        known = None if repeated is None else repeated.run(seeds[0])
-        if known is not None:
-            return known
         if trace.node is after and not trace.pending and trace is active.recorder:
             after = None
             found = tape.gradient(outputs, given, seeds, "zero")
@@ -277,7 +282,6 @@ def make_jvp_of(fun: Callable[..., Any], x: Any) -> Callable[[Any], tuple[Any, A
         of_leaves = _OfLeaves(fun, boxes)
         outputs, moved = jvp(of_leaves, boxes.leaves, tangents, unconnected_gradients="zero")
         structure = of_leaves.structure()
-        of_leaves.value = None
         return boxes.as_output(like(structure, outputs)), boxes.as_output(like(structure, moved))
 
     return jacobian_vector_product

@@ -123,7 +123,19 @@ def is_own(frame: FrameType) -> bool:
     """Return whether the code of `frame` is written for jittape: the user's, or a module that imports jittape."""
     if not is_of_user(frame):
         return False
-    return not _is_library(frame.f_code.co_filename) or _imports_jittape(frame.f_globals)
+    if not _is_library(file := frame.f_code.co_filename):
+        return True
+    names = frame.f_globals
+    module = (file, id(names), len(names))
+    if module not in _own_modules:
+        if len(_own_modules) >= _SITES:
+            _own_modules.clear()
+        _own_modules[module] = _imports_jittape(names)
+    return _own_modules[module]
+
+
+_own_modules: dict[tuple[str, int, int], bool] = {}
+"""Whether installed modules import jittape, which takes 130 µs to ask of NumPy's; new names make another entry."""
 
 
 def _imports_jittape(names: dict[str, Any]) -> bool:

@@ -32,9 +32,9 @@ def _rule(ans: Any, f: Function, a: Any, x0: Any, distance: Function, tol: float
         at_x, _ = make_vjp_of(f(a), ans)
         at_a, _ = make_vjp_of(lambda b: f(b)(ans), a)
         space = vspace(ans)
-        before, w = g, space.add(at_x(g), g)
-        while distance(as_numpy(w), as_numpy(before)) > tol:
-            before, w = w, space.add(at_x(w), g)
+        before, w = as_numpy(g), space.add(at_x(g), g)
+        while distance(now := as_numpy(w), before) > tol:
+            before, w = now, space.add(at_x(w), g)
         return at_a(w)
 
     return product
