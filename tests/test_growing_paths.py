@@ -11,7 +11,7 @@ import pytest
 
 import jittape as jt
 from jittape.recording.trace import current_trace
-from jittape.recording.trie import growing_path, path_to, trie
+from jittape.recording.trie import _latest, growing_path, path_to, trie
 from jittape.transform.differentiate import seen
 from line_counts import lines_of
 
@@ -179,3 +179,17 @@ def test_what_tapes_track_grows_as_if_visited_at_once(seed):
                     assert seen(growing_path(node), view) == seen(path_to(node), view)
             else:
                 values.append(jt.multiply(jt.cast(chosen, "float64"), values[rng.integers(len(values))]))
+
+
+def test_a_path_that_has_ended_keeps_no_lists() -> None:
+    x = jt.constant(np.ones(3))
+    with jt.GradientTape() as tape:
+        tape.watch(x)
+        y = x
+        for _ in range(5):
+            y = jt.sin(y) * 1.0625
+    gradient = tape.gradient(y, x)
+    assert _latest.paths
+    del tape
+    gradient.numpy()
+    assert not _latest.paths

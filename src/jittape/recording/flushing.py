@@ -19,7 +19,7 @@ from jittape.native import switch
 from jittape.recording.general.path_families import note_path
 from jittape.recording.new_programs import warn_of_new_program
 from jittape.recording.tensor import FailedBuffer, Tensor
-from jittape.recording.trie import Node, growing_path, trie
+from jittape.recording.trie import Node, forget_growing_paths, growing_path, trie
 from jittape.recording.variable import Variable
 from jittape.runtime.counters import counters
 from jittape.runtime.gc_tracking import untrack_all
@@ -228,6 +228,8 @@ class Flushing:
         if executable is None:
             counters.paths_recorded += 1
             executable = self._new_executable(key)
+            if not goes_on:  # the next trace begins at the root
+                forget_growing_paths()
         else:
             counters.paths_found += 1
             if counters.paths_found % LOOP == 0:
