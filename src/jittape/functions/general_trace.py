@@ -233,11 +233,11 @@ class Families:
 
     Parameters
     ----------
-    open_axes : sequence of (int, int)
-        Leaf and axis of the extents that the input signature leaves open.
+    open_axes : sequence of (int, int or None)
+        Leaf and axis of the extents that the input signature leaves open; all axes of a leaf of unknown rank.
     """
 
-    def __init__(self, open_axes: Sequence[tuple[int, int]] = ()) -> None:
+    def __init__(self, open_axes: Sequence[tuple[int, int | None]] = ()) -> None:
         self._open_axes = open_axes
         self._families: dict[Any, _Family] = {}
         self._derived: dict[Any, Concrete | Uncompiled] = {}
@@ -279,9 +279,9 @@ class Families:
         """Return the line that needed an extent as a Python number, for which there is no general trace; or None."""
         return self._of(call, keys).pinned_at
 
-    def open(self, call: Call, keys: tuple[Any, ...], axes: Sequence[tuple[int, int]]) -> None:
+    def open(self, call: Call, keys: tuple[Any, ...], axes: Sequence[tuple[int, int | None]]) -> None:
         """Leave these extents open in the first general trace for such calls."""
-        self._of(call, keys).open_axes = axes
+        self._of(call, keys).leave_open(axes)
 
     def _of(self, call: Call, keys: tuple[Any, ...]) -> _Family:
         """Return the family of a call."""
@@ -297,15 +297,22 @@ class Families:
 class _Family:
     """The general traces of one family; `first` are the keys of its first call."""
 
-    def __init__(self, first: tuple[Any, ...], open_axes: Sequence[tuple[int, int]]) -> None:
+    def __init__(self, first: tuple[Any, ...], open_axes: Sequence[tuple[int, int | None]]) -> None:
         self._first = first
-        self.open_axes = open_axes
+        self.leave_open(open_axes)
         self._variants: list[GeneralTrace] = []
         self._needed: Varying | None = None
         self._uncompiled: Uncompiled | None = None
         self._failures = 0
         self.pinned_at: Any = None
         self._numbers: set[Any] = set()
+
+    def leave_open(self, axes: Sequence[tuple[int, int | None]]) -> None:
+        """Leave these extents open in the first general trace; None stands for all axes of a leaf."""
+        self._any_rank = any([axis is None for _, axis in axes])
+        self.open_axes = [
+            (i, axis) for i, n in axes for axis in (range(len(self._first[i].shape)) if n is None else (n,))
+        ]
 
     def recorded(self, keys: tuple[Any, ...], trace: Uncompiled) -> tuple[Any, ...]:
         """Do what `Families.recorded` does."""
@@ -337,7 +344,9 @@ class _Family:
                 varying = again
                 found, _ = self._traced(varying, varying.hints, keys, trace)
         if found is None:
-            self._failures += len(self._variants) == count
+            self._failures += len(self._variants) == count and not self._any_rank
+            if self._any_rank:  # some of its extents are fixed: those that differ at the next call are not
+                self._any_rank, self.open_axes = False, []
             return None
         return found, varying.open_keys()
 

@@ -308,8 +308,8 @@ def checked_signature(name: str, signature: Any) -> Sequence[Any] | None:
     return signature
 
 
-def open_axes(signature: Any) -> list[tuple[int, int]]:
-    """Return the extents that an input signature leaves open, as the number of the leaf and the axis."""
+def open_axes(signature: Any) -> list[tuple[int, int | None]]:
+    """Return the extents that an input signature leaves open: leaf and axis, which is None for an unknown rank."""
     if signature is None:
         return []
     import optree
@@ -319,7 +319,7 @@ def open_axes(signature: Any) -> list[tuple[int, int]]:
         (i, axis)
         for i, spec in enumerate(leaves)
         if isinstance(spec, TensorSpec)
-        for axis, n in enumerate(spec.shape.dims or ())
+        for axis, n in ([(None, None)] if spec.shape.rank is None else enumerate(spec.shape))
         if n is None
     ]
 

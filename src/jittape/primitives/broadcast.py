@@ -123,7 +123,7 @@ def _is_same(shape: tuple[int, ...], other: tuple[int, ...]) -> bool:
 def _broadcast_abstract_eval(x: Aval, *, shape: tuple[int, ...]) -> Aval:
     lead = len(shape) - x.ndim
     pairs = [] if lead < 0 else zip(x.shape, shape[lead:], strict=True)
-    if lead < 0 or not all([n is m or is_always(1, n) or n in (1, m) for n, m in pairs]):
+    if lead < 0 or not all([n is m or is_always(1, n) or n in (m, 1) for n, m in pairs]):
         raise ShapeError(
             f"[broadcast_to] shape {x.shape} cannot be broadcast to {shape}: "
             "each dimension must be equal or 1, counted from the last"

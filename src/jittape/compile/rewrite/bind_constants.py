@@ -9,6 +9,7 @@ from jittape.compile.rewrite.program_editor import Editor
 from jittape.core.builder import literal_op
 from jittape.core.forms import DynamicUpdateSlice, Pad, View
 from jittape.core.program import Aval, Op, Program
+from jittape.core.symbolic.extents import hint_of
 from jittape.errors import ShapeError
 
 __all__ = ["bind_constants"]
@@ -23,8 +24,9 @@ def bind_constants(program: Program, values: Mapping[int, float]) -> Program:
     known = dict(values)
     literals: dict[int, int] = {}
     for slot, value in values.items():
-        # 0.0 == -0.0, and equal parameters make equal ops.
-        number = str(value) if value == 0 and math.copysign(1.0, value) < 0 else value
+        # 0.0 == -0.0, and equal parameters make equal ops. An integer extent is not compared: a guard would exclude 0.
+        is_negative_zero = type(hint_of(value)) is float and value == 0 and math.copysign(1.0, value) < 0
+        number = str(value) if is_negative_zero else value
         out = editor.bind(literal_op, (), None, dtype=editor.avals[slot].dtype, value=number)
         literals[slot], known[out] = out, value
     for op in program.ops:

@@ -92,10 +92,14 @@ class _Parts:
         else:
             start, size, step = range_of(part, self.shape[self.axis])
         self.result.append(size)
-        if size == self.shape[self.axis] and step == 1:
+        extent = self.shape[self.axis]
+        # A number is not compared with an extent, nor an extent with 0: a guard would exclude the lengths 1 and 0.
+        if step == 1 and type(size) is type(extent) and size == extent:
             self.axis += 1
-        else:
-            self.take(start if size else 0, size, step if size else 1)
+            return
+        if step < 0 and not size:  # it would begin before the array
+            start, step = 0, 1
+        self.take(start, size, step)
 
     def add_newaxis(self) -> None:
         self.in_run = False
@@ -228,7 +232,7 @@ def range_of(part: slice, extent: int) -> tuple[int, int, int]:
     start = first if part.start is None else _clipped(part.start, extent, low, high)
     stop = last if part.stop is None else _clipped(part.stop, extent, low, high)
     ahead = stop - start if step > 0 else start - stop
-    return start, -(-ahead // abs(step)) if ahead > 0 else 0, step
+    return start, 0 if ahead < 0 else -(-ahead // abs(step)), step  # no guard excludes an extent of 0
 
 
 def _clipped(bound: int, extent: int, low: int, high: int) -> int:
