@@ -77,19 +77,68 @@ def test_extents_that_vary_are_unknown():
     assert PAIRS.batch(5, drop_remainder=True).element_spec[1].shape.as_list() == [5]
 
 
-@pytest.mark.parametrize(
-    "data",
-    [
-        Data.from_generator(lambda: iter([1])),
-        Data.range(4).group_by_window(lambda i: i % 2, lambda k, d: d.batch(2), window_size=2),
-    ],
-)  # fmt: skip
-def test_unknown_specs_are_refused(data):
+def test_unknown_specs_are_refused():
+    data = Data.from_generator(lambda: iter([1]))
     with pytest.raises(
         NotImplementedError, match=r"\[Dataset.element_spec\] the shapes of these elements are not known"
     ):
         _ = data.element_spec
     assert list(data)
+
+
+NUMBERS = Data.range(10)
+ROWS = Data.from_tensor_slices(np.zeros((6, 4), np.float32))
+LENGTHS = Data.range(6).map(lambda n: jt.range(n))
+GROUPS = [
+    # TensorFlow 2.21 gives these shapes.
+    (NUMBERS.group_by_window(lambda i: i % 2, lambda k, d: d.batch(3), 3), [None]),
+    (ROWS.group_by_window(lambda x: 0, lambda k, d: d.batch(2), 2), [None, 4]),
+    (ROWS.group_by_window(lambda x: 0, lambda k, d: d.batch(2, drop_remainder=True), 2), [2, 4]),
+    (NUMBERS.group_by_window(lambda i: i % 2, lambda k, d: d, window_size_func=lambda k: k + 1), []),
+    (LENGTHS.group_by_window(lambda x: len(x) % 2, lambda k, d: d.padded_batch(2), 2), [None, None]),
+    (LENGTHS.bucket_by_sequence_length(lambda x: len(x), [3], [2, 2]), [None, None]),
+    (LENGTHS.bucket_by_sequence_length(lambda x: len(x), [3], [2, 2], padded_shapes=[7]), [None, 7]),
+    (LENGTHS, [None]),
+]
+
+
+@pytest.mark.parametrize("number", range(len(GROUPS)))
+def test_specs_of_groups_are_those_of_tensorflow(number):
+    data, shape = GROUPS[number]
+    assert data.element_spec.shape.as_list() == shape
+    for element in data:
+        fits(data.element_spec, element)
+
+
+def test_cardinalities_are_those_of_tensorflow():
+    endless = NUMBERS.repeat()
+    draw, choose = Data.sample_from_datasets, Data.choose_from_datasets
+    known = {
+        6: [
+            Data.from_tensors(np.zeros((6, 4))).unbatch(),
+            draw([NUMBERS, ROWS.unbatch().take(6)], [0.0, 1.0]),
+        ],
+        8: [ROWS.batch(2, drop_remainder=True).batch(2, drop_remainder=True).unbatch().unbatch().take(8)],
+        10: [draw([NUMBERS])],
+        24: [ROWS.unbatch()],
+        0: [ROWS.take(0).unbatch()],
+        -1: [ROWS.repeat().unbatch(), draw([endless, NUMBERS]), draw([endless, endless])],
+        -2: [ROWS.batch(4).unbatch(), draw([NUMBERS, NUMBERS]), ROWS.filter(lambda x: True).unbatch()],
+    }
+    known[-1] += [choose([endless, endless], Data.range(2).repeat())]
+    known[-2] += [choose([endless, NUMBERS], Data.range(2).repeat()), choose([endless], Data.range(1))]
+    known[-2] += [draw([endless, NUMBERS], stop_on_empty_dataset=True)]
+    for count, datasets in known.items():
+        for data in datasets:
+            assert int(data.cardinality()) == count
+            assert count < 0 or len(list(data)) == count
+
+
+def test_the_cardinality_of_rows_runs_no_function_of_the_user():
+    def fails(x):
+        raise AssertionError
+
+    assert int(ROWS.map(fails).unbatch().cardinality()) == -2
 
 
 def test_specs_of_windows_and_scans_are_those_of_tensorflow():

@@ -12,9 +12,9 @@ import numpy as np
 from jittape.core.user_calls import as_int
 from jittape.data.combining import Combined, called, require_callable
 from jittape.data.dataset_iterator import Order, Orders, orders_of_thread
-from jittape.data.element_specs import batched, common_spec, unbatched
+from jittape.data.element_specs import batched, common_spec, padded, unbatched
 from jittape.data.elements import pad_and_stack, stack, unstack
-from jittape.data.iteration import UNKNOWN_CARDINALITY
+from jittape.data.iteration import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
 from jittape.data.ordering import at_least_1
 from jittape.errors import InvalidArgumentError
 
@@ -66,7 +66,9 @@ class Chosen(Combined):
                     return
                 yield from found
 
-        return cls(items, UNKNOWN_CARDINALITY, spec=lambda: common_spec(given))
+        endless = choice_dataset._count == INFINITE_CARDINALITY and _has_no_end(given, True)
+        count = INFINITE_CARDINALITY if endless else UNKNOWN_CARDINALITY
+        return cls(items, count, spec=lambda: common_spec(given))
 
     @classmethod
     def sample_from_datasets(
@@ -124,7 +126,11 @@ class Chosen(Combined):
                     left[number] = 0.0
                 yield from found
 
-        return cls(items, UNKNOWN_CARDINALITY, spec=lambda: common_spec(given))
+        drawn = [data for data, chance in zip(given, chances, strict=True) if chance]
+        endless = _has_no_end(drawn, stop_on_empty_dataset)
+        count = INFINITE_CARDINALITY if endless else UNKNOWN_CARDINALITY
+        count = drawn[0]._count if len(drawn) == 1 else count
+        return cls(items, count, spec=lambda: common_spec(given))
 
     def unique(self, name: str | None = None) -> Self:
         """Return the elements without those that occurred before. An element must be one tensor.
@@ -241,16 +247,22 @@ class Chosen(Combined):
         def wanted(key: Any) -> Any:
             return size if window_size_func is None else int(window_size_func(key))
 
+        def reduced(key: Any, group: list[Any]) -> Combined:
+            data = type(self)(partial(iter, group), len(group), spec=self._spec)
+            found = reduce_func(key, data)
+            if not isinstance(found, Combined):
+                raise TypeError(f"[Dataset.group_by_window] reduce_func must return a Dataset, got {found!r}")
+            return found
+
         def items() -> Iterator[Any]:
             for key, group in self._grouped(lambda element: called(key_func, element), wanted):
-                found = reduce_func(key, type(self)(partial(iter, group), len(group)))
-                if not isinstance(found, Combined):
-                    raise TypeError(
-                        f"[Dataset.group_by_window] reduce_func must return a Dataset, got {found!r}"
-                    )
-                yield from found._elements()
+                yield from reduced(key, group)._elements()
 
-        return type(self)(items, UNKNOWN_CARDINALITY)
+        def spec() -> Any:
+            (first,) = self._first()
+            return reduced(called(key_func, first), [first]).element_spec
+
+        return type(self)(items, UNKNOWN_CARDINALITY, spec=spec)
 
     def _grouped(
         self, key_of: Callable[[Any], Any], size_of: Callable[[Any], Any], drop_remainder: bool = False
@@ -338,7 +350,17 @@ class Chosen(Combined):
             for _, group in self._grouped(bucket_of, sizes.__getitem__, drop_remainder):
                 yield stack(group) if no_padding else pad_and_stack(group, padded_shapes, padding_values)
 
-        return type(self)(items, UNKNOWN_CARDINALITY)
+        def spec() -> Any:
+            size = sizes[0] if drop_remainder and len(set(sizes)) == 1 else None
+            own = self.element_spec
+            return batched(own, size) if no_padding else padded(own, padded_shapes, size)
+
+        return type(self)(items, UNKNOWN_CARDINALITY, spec=spec)
+
+
+def _has_no_end(datasets: Sequence[Combined], stops: bool) -> bool:
+    """Return whether draws from datasets never end; `stops` if they end with the first dataset."""
+    return (all if stops else any)([data._count == INFINITE_CARDINALITY for data in datasets])
 
 
 def _given(method: str, datasets: Sequence[Any]) -> list[Combined]:

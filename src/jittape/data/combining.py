@@ -13,7 +13,7 @@ import numpy as np
 
 from jittape.core.signatures import reason_against_count
 from jittape.core.user_calls import as_int
-from jittape.data.element_specs import DatasetSpec, merged, padded, scanned, spec_of
+from jittape.data.element_specs import DatasetSpec, merged, padded, require_elements, scanned, spec_of
 from jittape.data.elements import as_element, pad_and_stack, same_kind, split_leaves
 from jittape.data.iteration import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
 from jittape.data.ordering import Ordered, at_least_1
@@ -137,22 +137,25 @@ class Combined(Ordered):
 
     def _spec_of_datasets(self, function: Callable[..., Any]) -> Callable[[], Any]:
         """Return a function that returns the specs of the elements of the first dataset of `flat_map`."""
-        return lambda: called(function, self._first()).element_spec
+        return lambda: called(function, self._first()[0]).element_spec
 
-    def _first(self) -> Any:
-        """Return the first element.
+    def _first(self, number: int = 1) -> list[Any]:
+        """Return the first elements, at most `number` of them, to find the specs of results of a function.
 
         Raises
         ------
         OutOfRangeError
             If there is none.
+        SpecNeedsElements
+            If no function of the user may run.
         """
-        found = list(itertools.islice(self._elements(), 1))
+        require_elements()
+        found = list(itertools.islice(self._elements(), number))
         if not found:
             raise OutOfRangeError(
                 "[Dataset.element_spec] the dataset has no first element to call the function with"
             )
-        return found[0]
+        return found
 
     def _datasets(self, method: str, function: Callable[..., Any]) -> Callable[[], Iterator[Iterator[Any]]]:
         """Return a function that begins the passes over the datasets that a function makes of the elements."""
@@ -264,7 +267,7 @@ class Combined(Ordered):
         return type(self)(
             items,
             self._count,
-            spec=lambda: scanned(after, as_element(initial_state), self.element_spec, self._first()),
+            spec=lambda: scanned(after, as_element(initial_state), self.element_spec, self._first()[0]),
         )
 
     def take_while(self, predicate: Callable[..., Any], name: str | None = None) -> Self:

@@ -17,7 +17,15 @@ import numpy as np
 from jittape.core.user_calls import as_int
 from jittape.data.choosing import Chosen
 from jittape.data.combining import called, holds, require_callable
-from jittape.data.element_specs import batched, common_spec, mapped, spec_of, spec_of_signature, unbatched
+from jittape.data.element_specs import (
+    batched,
+    common_spec,
+    count_of_rows,
+    mapped,
+    spec_of,
+    spec_of_signature,
+    unbatched,
+)
 from jittape.data.elements import as_element, element_like, rows_of, stack, unstack
 from jittape.data.iteration import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
 from jittape.data.ordering import at_least_1
@@ -226,7 +234,7 @@ class Dataset(Chosen):
         return Dataset(
             lambda: (as_element(_mapped(map_func, element), "map") for element in self._elements()),
             self._count,
-            spec=lambda: mapped(partial(_mapped, map_func), self.element_spec, self._first()),
+            spec=lambda: mapped(partial(_mapped, map_func), self.element_spec, self._first(2)),
         )
 
     def filter(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
@@ -338,7 +346,7 @@ class Dataset(Chosen):
         """
         return Dataset(
             lambda: itertools.chain.from_iterable(map(unstack, self._elements())),
-            UNKNOWN_CARDINALITY,
+            count_of_rows(self._count, self._spec),
             spec=lambda: unbatched(self.element_spec),
         )
 

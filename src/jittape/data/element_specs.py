@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import threading
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial, reduce
 from typing import Any
 
@@ -15,16 +16,54 @@ from jittape.recording.tensor import tensor_of
 
 __all__ = [
     "DatasetSpec",
+    "SpecNeedsElements",
     "batched",
     "common_spec",
+    "count_of_rows",
     "mapped",
     "merged",
     "padded",
+    "require_elements",
     "scanned",
     "spec_of",
     "spec_of_signature",
     "unbatched",
 ]
+
+
+class SpecNeedsElements(NotImplementedError):
+    """Raised by `require_elements`."""
+
+
+class _Thread(threading.local):
+    computes = True
+
+
+_thread = _Thread()
+
+
+def require_elements() -> None:
+    """Raise `SpecNeedsElements` if specs are to be found without the user's functions."""
+    if not _thread.computes:
+        raise SpecNeedsElements
+
+
+def count_of_rows(count: int, spec: Callable[[], Any] | None) -> int:
+    """Return the cardinality of the rows of `count` elements, without a run of the user's functions.
+
+    Datasets without end have the cardinality -1; -2 stands for an unknown number.
+    """
+    if count <= 0:
+        return count
+    before, _thread.computes = _thread.computes, False
+    try:
+        leaves, _ = flatten_element(None if spec is None else spec())
+    except SpecNeedsElements:
+        return -2
+    finally:
+        _thread.computes = before
+    shape = leaves[0].shape if leaves and isinstance(leaves[0], TensorSpec) else TensorShape(None)
+    return -2 if not shape.rank or shape[0] is None else count * shape[0]
 
 
 class DatasetSpec:
@@ -155,13 +194,12 @@ def _common(first: TensorShape, second: TensorShape) -> Any:
     return tuple([n if n == m else None for n, m in zip(first, second, strict=True)])
 
 
-def mapped(function: Callable[[Any], Any], spec: Any, element: Any) -> Any:
-    """Return the specs of the results of a function of elements, given the first element.
+def mapped(function: Callable[[Any], Any], spec: Any, elements: Sequence[Any]) -> Any:
+    """Return the specs of the results of a function of elements, given the first ones.
 
-    If an extent of the elements is unknown, the function is called with a longer element too. Extents of the result
+    If an extent of the elements is unknown, the function is called with a longer element too. Extents of the results
     that change are unknown.
     """
-    found = spec_of(as_element(function(element)))
     leaves, tree = flatten_element(spec)
     unknown = [
         [axis for axis, extent in enumerate(leaf.shape) if extent is None]
@@ -169,14 +207,13 @@ def mapped(function: Callable[[Any], Any], spec: Any, element: Any) -> Any:
         else []
         for leaf in leaves
     ]
-    if not any(unknown):
-        return found
     longer = []
-    for tensor, axes in zip(tree.flatten_up_to(element), unknown, strict=True):
+    for tensor, axes in zip(tree.flatten_up_to(elements[0]), unknown, strict=True):
         for axis in axes:
             tensor = tensor_of(np.concatenate([tensor.numpy(), tensor.numpy()], axis))
         longer.append(tensor)
-    return merged(found, spec_of(as_element(function(tree.unflatten(longer)))))
+    more = [tree.unflatten(longer)] if any(unknown) else []
+    return reduce(merged, [spec_of(as_element(function(element))) for element in (*elements, *more)])
 
 
 def scanned(function: Callable[[Any, Any], Any], state: Any, spec: Any, element: Any) -> Any:
@@ -189,4 +226,4 @@ def scanned(function: Callable[[Any, Any], Any], state: Any, spec: Any, element:
         return function(before, part)[1]
 
     after, _ = function(state, element)
-    return merged(*[mapped(partial(result, before), spec, element) for before in (state, after)])
+    return merged(*[mapped(partial(result, before), spec, [element]) for before in (state, after)])

@@ -56,13 +56,13 @@ class Iterated(metaclass=Explained):
     def element_spec(self) -> Any:
         """The shapes and dtypes of the elements, as nested `jt.TensorSpec`; None stands for extents that vary.
 
-        For `map`, `scan`, `flat_map` and `interleave`, reading it computes the first element. A window has a
-        `jt.data.DatasetSpec`.
+        For `map`, `scan`, `flat_map`, `interleave` and `group_by_window`, reading it computes the first elements. A
+        window has a `jt.data.DatasetSpec`.
 
         Raises
         ------
         NotImplementedError
-            If the elements must be computed to know them: groups of elements, and generators without a signature.
+            For generators without a signature.
 
         Examples
         --------
@@ -71,8 +71,8 @@ class Iterated(metaclass=Explained):
         """
         if self._spec is None:
             raise NotImplementedError(
-                "[Dataset.element_spec] the shapes of these elements are not known before a pass, as after "
-                "group_by_window() or a generator without output_signature; next(iter(dataset)) has shape and dtype"
+                "[Dataset.element_spec] the shapes of these elements are not known before a pass, as those of a "
+                "generator without output_signature; next(iter(dataset)) has shape and dtype"
             )
         return self._spec()
 
