@@ -129,6 +129,7 @@ class _Draws:
             "dtype": lambda: self.one(*DTYPES),
             "initial": lambda: self.one(0, 1, 2.5),
             "keepdims": lambda: self.one(True, False),
+            "mean": lambda: self.array((1,), ("float64", "float32", "float16", "int64")),
             "out": lambda: self.array(None, ("float64", "float32", "int64", "complex128", "bool", "float64")),
             "where": self.mask,
         }
@@ -179,7 +180,7 @@ def random_call(seed: Any) -> Call:
         names, further = d.one(
             (SUMS, "axis dtype keepdims initial where out"), (MEANS, "axis keepdims where"),
             (DEVIATIONS, "axis keepdims where ddof"), (DEVIATIONS, "dtype keepdims"),
-            ("nanstd nanvar", "keepdims ddof"),
+            ("nanstd nanvar", "keepdims ddof"), ("std var nanstd nanvar", "dtype keepdims mean ddof"),
             (EXTREMES, "keepdims initial where"), (EXTREMES, "keepdims where out"), (TRUTHS, "axis keepdims where out"),
             (RUNNING, "dtype out"), (PLACES, "keepdims"),
         )  # fmt: skip

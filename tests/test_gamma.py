@@ -244,6 +244,23 @@ def test_polygamma_near_its_poles(mode):
             np.testing.assert_allclose(jt.math.polygamma(n, x).numpy(), truth, rtol=1e-13)
 
 
+def test_polygamma_of_high_orders_below_0(mode):
+    """Halfway between integers, the terms next to the point cancel for even orders."""
+    x = np.array([-0.5, -1.5, -7.5, -0.75, -1.3, -7.7, -30.2, -0.05])
+    for order in (2, 4, 7, 8, 9, 10, 20, 50, 100, 131, 160, 170):
+        truth = [float(polygamma_below_0(order, v)) for v in x.tolist()]
+        for n in (order, np.full(8, float(order))):
+            np.testing.assert_allclose(jt.math.polygamma(n, x).numpy(), truth, rtol=1e-12, err_msg=str(order))
+
+
+def polygamma_below_0(order, x):
+    """Return the derivative of digamma, whose recurrence leads to a positive number."""
+    with mp.workdps(400):
+        x, steps = mp.mpf(x), int(np.ceil(-x))
+        total = mp.fsum((x + k) ** -(order + 1) for k in range(steps)) + mp.zeta(order + 1, x + steps)
+        return (-1) ** (order + 1) * mp.factorial(order) * total
+
+
 def test_zeta_of_large_exponents(mode):
     """The coefficients of the last terms overflow, or the first term does."""
     s = np.array([2e3, 1e5, 1e15, 1e300])

@@ -348,3 +348,10 @@ def test_products_write_only_to_a_target_with_their_last_dimensions(
 
     arrays = [np.arange(math.prod(shape), dtype=float).reshape(shape) for shape in (left, right)]
     _check_as_numpy(written, *arrays, np.zeros(out))
+
+
+def test_a_mask_of_copyto_has_at_most_the_dimensions_of_the_target() -> None:
+    mask = np.array([[False, True, False]])
+    for target in (np.zeros(3), jt.constant(np.zeros(3))):
+        with pytest.raises(ValueError, match="could not broadcast where mask from shape"):
+            (np if isinstance(target, np.ndarray) else jnp).copyto(target, 2.5, where=mask)

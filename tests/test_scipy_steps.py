@@ -119,6 +119,24 @@ def theirs(name: str, *arrays: Any) -> tuple[Any, ...]:
     return parts(getattr(scipy.special, name)(*arrays))
 
 
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("fdtridfd", (3.0, 0.9, 0.5)),
+        ("fdtridfd", (3.0, 0.9, 1.5)),
+        ("stdtridf", (0.7, -2.0)),
+        ("stdtridf", (0.95, 0.5)),
+        ("stdtridf", (0.999, 2.0)),
+    ],
+)
+def test_slopes_of_inverses_without_a_solution_are_zero(name: str, arguments: tuple[float, ...]) -> None:
+    """SciPy returns a bound of its search, which does not change with the arguments."""
+    values = [jt.constant(a, "float64") for a in arguments]
+    found = jt.grad(getattr(special, name), tuple(range(len(values))))(*values)
+    assert [float(g) for g in found] == [0.0] * len(values)
+    assert float(getattr(special, name)(*values)) == getattr(scipy.special, name)(*arguments)
+
+
 def real_parts(result: Any) -> list[Any]:
     """Return real tensors that depend on both parts of complex results."""
     return [jt.math.real(r) + 2 * jt.math.imag(r) if r.dtype.kind == "c" else r for r in parts(result)]

@@ -38,7 +38,14 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
     if where is True:
         dst[...] = src
     else:
-        dst[...] = select(as_operand(where, "where"), src, _value(dst))
+        mask, target = as_tensor(where, None, "where"), _value(dst)
+        if len(mask.shape) > len(target.shape):  # NumPy drops leading dimensions of 1 of `src` only
+            raise named(
+                ShapeError(
+                    f"could not broadcast where mask from shape {mask.shape} into shape {target.shape}"
+                )
+            )
+        dst[...] = select(mask, src, target)
 
 
 def _stored(value: Any, name: str, dtype: np.dtype[Any], casting: str) -> Any:

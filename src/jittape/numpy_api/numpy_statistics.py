@@ -74,7 +74,7 @@ def deviation_adapter(of: Callable[..., Any], name: str) -> Callable[..., Any]:
         ddof = correction if given(correction) else ddof
         if ddof is None:
             raise TypeError(f"[np.{name}] ddof must be a number, got None")
-        if dtype is not None and (a.dtype.kind != "f" or as_dtype(dtype) != dtype_of(a)):
+        if dtype is not None and (a.dtype.kind != "f" or given(mean) or as_dtype(dtype) != dtype_of(a)):
             return _converted_deviation(
                 name, a, axis, as_dtype(dtype), ddof, keeps_dims(keepdims), where, mean
             )
@@ -100,7 +100,7 @@ def _converted_deviation(
     count = element_count(name, a, axis, True, where)
     if not given(mean):
         mean = cast(divide(total(a, axis, dtype, keepdims=True, where=where), count), dtype)
-    distance = subtract(a, mean)
+    distance = _distance(name, a, mean)
     is_complex = a.dtype.kind == "c"
     squares = add(square(real(distance)), square(imag(distance))) if is_complex else square(distance)
     result = total(squares, axis, dtype, keepdims=keepdims, where=where)
@@ -117,11 +117,17 @@ def _variance(name: str, a: Any, axis: Any, ddof: Any, keepdims: bool, where: An
     """Return the variance of the elements in the mask `where` around `mean`."""
     a = a if dtype_of(a).kind in "fc" else cast(a, np.float64)
     mean = array_like(mean) if given(mean) else numpy_mean(a, axis, keepdims=True, where=where)
-    squares = square(absolute(subtract(a, mean)))
+    squares = square(absolute(_distance(name, a, mean)))
     if is_mask(where):
         squares = masked(name, squares, where, 0)
     count = maximum(subtract(element_count(name, a, axis, keepdims, where), float(ddof)), 0.0)
     return divide(reduce_sum(squares, axis, keepdims), cast(count, dtype_of(squares)))
+
+
+def _distance(name: str, a: Any, mean: Any) -> Any:
+    """Return the distance from the mean; ``nanvar`` of floats writes it to a copy of `a`, whose dtype it has."""
+    distance = subtract(a, mean)
+    return cast(distance, dtype_of(a)) if name.startswith("nan") and dtype_of(a).kind in "fc" else distance
 
 
 # ---- covariances -----------------------------------------------------------------------------------------------------

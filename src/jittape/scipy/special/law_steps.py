@@ -53,12 +53,15 @@ def _beta_in(order_a: int, order_b: int, a: Term, b: Term, x: Term) -> Term:
     return relative * _beta_density(a, b, x)
 
 
-def _inverse(partials: Callable[..., list[Any]], result: int, value: int, counts: bool = False) -> list[Any]:
+def _inverse(
+    partials: Callable[..., list[Any]], result: int, value: int, counts: bool = False, law: str = ""
+) -> list[Any]:
     """Return the slopes of an inverse.
 
     ``partials(*arguments)`` are the derivatives of F in its arguments, one of which, number `result`, is the result of
     the inverse. The inverse has the value of F as its argument number `value`, and the others in their order. With
-    `counts`, the inverse is 0, and its slopes too, for values of F below that at 0.
+    `counts`, the inverse is 0, and its slopes too, for values of F below that at 0. With the name of F as `law`, slopes
+    are 0 where F does not have the value: SciPy returns a bound of its search there.
     """
 
     def of(argument: int) -> Any:
@@ -71,10 +74,13 @@ def _inverse(partials: Callable[..., list[Any]], result: int, value: int, counts
             others = [x for i, x in enumerate(operands) if i != value]
             arguments = [*others[:result], out, *others[result:]]
             found = partials(*arguments)
-            if argument == value:
-                return 1.0 / found[result]
             place = argument - (argument > value)
-            return -found[place + (place >= result)] / found[result]
+            change = 1.0 if argument == value else -found[place + (place >= result)]
+            if not law:
+                return change / found[result]
+            p = operands[value]
+            solved = absolute(special(law, *arguments) - p) < 1e-6 * where(p < 0.5, p, 1.0 - p)
+            return where(solved, change / where(solved, found[result], 1.0), 0.0)
 
         return slope(formula)
 
@@ -250,7 +256,7 @@ LAWS: dict[str, Any] = {
     "chndtrinc": scipy_step("chndtrinc", "x df p", *_noncentral(2, 2)),
     "chndtrix": scipy_step("chndtrix", "p df nc", *_noncentral(0, 0)),
     "fdtri": scipy_step("fdtri", "dfn dfd p", *_inverse(_f_partials, 2, 2)),
-    "fdtridfd": scipy_step("fdtridfd", "dfn p x", *_inverse(_f_partials, 1, 1)),
+    "fdtridfd": scipy_step("fdtridfd", "dfn p x", *_inverse(_f_partials, 1, 1, law="fdtr")),
     "gdtria": scipy_step("gdtria", "p b x", *_inverse(_gamma_partials, 0, 0)),
     "gdtrib": scipy_step("gdtrib", "a p x", *_inverse(_gamma_partials, 1, 1)),
     "gdtrix": scipy_step("gdtrix", "a b p", *_inverse(_gamma_partials, 2, 2)),
@@ -275,7 +281,7 @@ LAWS: dict[str, Any] = {
         "pdtri", "k y", None, slope(lambda out, k, y: -1.0 / _gamma_density(_floor(k) + 1, out))
     ),
     "pdtrik": scipy_step("pdtrik", "p m", *_inverse(_poisson_partials, 0, 0, counts=True)),
-    "stdtridf": scipy_step("stdtridf", "p t", *_inverse(_t_partials, 0, 0)),
+    "stdtridf": scipy_step("stdtridf", "p t", *_inverse(_t_partials, 0, 0, law="stdtr")),
     "tklmbda": scipy_step("tklmbda", "x lmbda", *_tukey_slopes()),
 }
 """Records by SciPy's name."""

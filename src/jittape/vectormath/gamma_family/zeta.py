@@ -40,13 +40,16 @@ _MOST_BITS = 1020
 _LOG2_E = math.log2(math.e)
 LARGEST_ORDER = 170
 """Largest order of `tensor_polygamma`; the factorial of a larger one overflows."""
+_GREATEST_POLYNOMIAL = 8
+"""Largest order of the polynomial of a cotangent."""
 _STEPS = tuple([(float(k),) for k in reversed(range(_HEAD))])
 
 
 def polygamma(m: Any, x: Any, order: int) -> Any:
     """Return the derivative of digamma of order 1 or more; infinite or nan at 0 and the negative integers.
 
-    Below 0 it is ``(-1)**n polygamma(1 - x)`` minus the derivative of ``pi cot(pi x)`` (DLMF 5.15.6).
+    Below 0 it is ``(-1)**n polygamma(1 - x)`` minus the derivative of ``pi cot(pi x)`` (DLMF 5.15.6). That of a high
+    order has a polynomial with large coefficients: the terms of both signs are sums, as in `_scaled_zeta`.
     """
     if x.dtype == np.float32:
         return m.cast(polygamma(m, m.cast(x, np.float64), order), np.float32)
@@ -58,7 +61,18 @@ def polygamma(m: Any, x: Any, order: int) -> Any:
     zeta = _zeta_of_integer(m, order + 1, m.where(argument == np.inf, 1.0, argument), float(unit))
     positive = sign * m.where(argument == np.inf, 0.0, factorial / unit ** (order + 1) * zeta)
     r = x - m.rint(x)
-    reflected = -sign * positive - _cotangent_derivative(m, order, r)
+    if order <= _GREATEST_POLYNOMIAL:
+        reflected = -sign * positive - _cotangent_derivative(m, order, r)
+    else:
+        # Its power is at most the factorial, and twice it is finite: no term overflows, nor two at 1/2 that cancel.
+        lower = 2 ** min(int(math.log2(factorial) / (order + 1)), _MOST_BITS // (order + 1) - 1)
+        above, below = (
+            _zeta_of_integer(m, order + 1, m.where(m.isfinite(x) & (r != 0), distance, 0.5), float(lower))
+            for distance in (x - m.floor(x), -x - m.floor(-x))
+        )
+        rest = (lower / unit) ** (order + 1) * zeta
+        between = above + (below - rest) if order % 2 else (above - below) + rest
+        reflected = sign * (factorial / lower ** (order + 1) * between)
     pole = m.literal(np.inf if order % 2 else np.nan, x.dtype)
     reflected = m.where(
         (r == 0) & m.isfinite(x), pole, m.where(m.isfinite(x), reflected, m.literal(np.nan, x.dtype))
@@ -104,7 +118,9 @@ def _cotangent_derivative(m: Any, order: int, r: Any) -> Any:
             if k:
                 following[k - 1] -= k * coefficient
         coefficients = following
-    cotangent = 1 / moderate_tan(m, np.pi * r)
+    far = m.absolute(r) > 0.25  # so that the cotangent is 0 at 1/2
+    tangent = moderate_tan(m, np.pi * m.where(far, 0.5 - m.absolute(r), r))
+    cotangent = m.where(far, m.copysign(tangent, r), 1 / m.where(far, 1.0, tangent))
     scale = math.pi ** (order + 1)
     scaled = [scale * c if abs(c) < 2**1023 else -math.inf for c in coefficients]
     return (1 + cotangent * cotangent) * polynomial(cotangent, tuple(scaled))
@@ -133,12 +149,15 @@ def _scaled_zeta(m: Any, s: Any, q: Any, scale: Any) -> Any:
         finite, u, exponent, scale = fixed
         below_next = -finite - m.floor(-finite)  # exact, unlike 1 - u
         first = _zeta(m, exponent, m.where(below_next > 0, below_next, 0.5), 0, scale)
-        return u == u, (first - _zeta(m, exponent, 1 - m.where(finite < 0, finite, 0.0), 0, scale),)
+        return u == u, (first, _zeta(m, exponent, 1 - m.where(finite < 0, finite, 0.0), 0, scale))
 
-    (others,) = m.repeat(step, (finite, u, exponent, scale), (m.literal(0, q.dtype),), 1, finite > 0)
+    none = m.literal(0, q.dtype)
+    first, rest = m.repeat(step, (finite, u, exponent, scale), (none, none), 1, finite > 0)
     half = 0.5 * exponent
     even = m.floor(half) == half
-    below = m.where(m.floor(exponent) == exponent, m.where(even, positive + others, positive - others), nan)
+    # Halfway between integers the first two cancel for an odd exponent.
+    between = m.where(even, positive + (first - rest), (positive - first) + rest)
+    below = m.where(m.floor(exponent) == exponent, between, nan)
     below = m.where(u == 0, m.where(even, infinity, nan), below)
     result = m.where(finite > 0, positive, below)
     at_infinity = m.where(q > 1, 0.0, m.where(q == 1, 1.0, m.where(q > 0, infinity, nan)))
@@ -207,7 +226,10 @@ def tensor_polygamma(m: Any, order: Any, x: Any) -> Any:
     half = 0.5 * inner
     # The factorial times ``unit**-s`` has a moderate size, by Stirling's formula, so the sum is not too small.
     s = inner + 1
-    bits = m.minimum(m.rint(m.maximum(m.log2(s) - _LOG2_E, 0.0)), m.floor(_MOST_BITS / s))
+    bits = m.maximum(m.log2(s) - _LOG2_E, 0.0)
+    # Below 0 as in `polygamma`.
+    most = m.floor(_MOST_BITS / s)
+    bits = m.where(x < 0, m.minimum(m.floor(bits), most - 1), m.minimum(m.rint(bits), most))
     first = m.floor(0.5 * s)
     factorial = (m.gamma(s) * m.exp2(-bits * first)) * m.exp2(-bits * (s - first))
     size = factorial * _scaled_zeta(m, s, x, m.exp2(-bits))
