@@ -1,6 +1,7 @@
 """Gradients on disk: what another process loads, and which edits make it derive the gradient again."""
 
 import importlib
+import json
 import os
 import sys
 import types
@@ -13,8 +14,7 @@ from numba import njit
 
 import jittape as jt
 from jittape.__main__ import main
-from jittape.numba_ad.load_gradient import _module
-from jittape.numba_ad.njit_callable import types_of
+from jittape.numba_ad.gradient_function import types_of
 from jittape.numba_ad.stored_gradients import check_key, gradient_key, was_checked
 from processes import run_python
 
@@ -88,13 +88,18 @@ def test_a_process_that_loads_a_gradient_does_not_import_what_derives_it(tmp_pat
             "numba_ad.gradient_code",
             "numba_ad.lower.check_source",
             "numba_ad.scalar_support",
+            "numba_ad.njit_callable",
+            "numba_ad.store_gradient",
+            "numba_ad.tape_support",
+            "numba_ad.user_rules",
+            "compile",
             "recording.tensor",
             "functions",
             "compile.cache.object_store",
         )
     ]
     for term, expected in (
-        ("x * x", " ".join(names[:3])),
+        ("x * x", " ".join(names[:7])),
         ("x * x", ""),
         ("(x * x).real", "refused "),
     ):
@@ -108,7 +113,7 @@ def test_a_deleted_note_of_the_check_is_written_again(tmp_path, monkeypatch):
     function = scaled(2.0)
     for _ in range(2):
         jt.njit_grad(function, cache=True)(X)
-        assert was_checked(tmp_path / "njit_gradients", jt.njit_grad(function, cache=True))
+        assert was_checked(jt.njit_grad(function, cache=True))
         (tmp_path / "njit_gradients" / f"{check_key(jt.njit_grad(function))}.checked").unlink()
 
 
@@ -123,10 +128,13 @@ def first_of(x):
 
 def test_bytecode_of_generated_modules_is_stored_even_if_python_writes_none(tmp_path, monkeypatch):
     monkeypatch.setattr("sys.dont_write_bytecode", True)
-    _module("jittape_gradient_f_0", tmp_path / "jittape_gradient_f_0.py", "x = 1")
-    assert [one.name.split(".")[0] for one in (tmp_path / "__pycache__").iterdir()] == [
-        "jittape_gradient_f_0"
-    ]
+    monkeypatch.setenv("JITTAPE_CACHE_DIR", str(tmp_path))
+    jt.njit_grad(cubes, cache=True)(X)
+    (bytecode,) = (tmp_path / "njit_gradients" / "__pycache__").glob("*.pyc")
+    (module,) = (tmp_path / "njit_gradients").glob("*.py")
+    assert bytecode.name.split(".")[0] == module.stem
+    (noted,) = (tmp_path / "njit_gradients").glob("*.files")
+    assert bytecode.name in json.loads(noted.read_text())
 
 
 def test_a_damaged_module_is_derived_again(tmp_path, monkeypatch):
@@ -366,3 +374,54 @@ def test_a_global_array_is_part_of_the_key(tmp_path):
     assert run("1.0, 2.0, 3.0") == "[8.0, 8.0] 1 1"
     assert run("1.0, 2.0, 3.0") == "[8.0, 8.0] 0 0"
     assert run("1.0, 2.0, 4.0") == "[10.0, 8.0] 1 1"
+
+
+LATER_USES = """
+import sys, numpy as np, jittape as jt
+from numba import njit
+sys.path.insert(0, sys.argv[1])
+from cached_user import total
+gradient = jt.njit_grad(total, cache=True)
+x = np.array([1.0, 2.0])
+found = [gradient(x, 3)]
+print("loaded" if "jittape.numba_ad.tape_support" not in sys.modules else "derived")
+@njit
+def doubled(x, n):
+    return 2.0 * gradient(x, n)
+found += [doubled(x, 3), jt.njit_jvp(gradient)(np.array([1.0, 0.0]), x, 3)[1], gradient(x[::-1], 3)]
+print([one.round(9).tolist() for one in found])
+(types, *_) = gradient._derived
+print(sum(gradient.derived(types).stats.cache_misses.values()))
+"""
+
+
+def test_a_loaded_gradient_serves_callers_derivatives_and_other_processors(tmp_path, monkeypatch):
+    """Its module runs when something reads its names: a derivative of the gradient, or Numba on another processor."""
+    monkeypatch.setenv("JITTAPE_CACHE_DIR", str(tmp_path / "cache"))
+    (tmp_path / "cached_user.py").write_text(USER.format(factor=1.0))
+    (tmp_path / "cached_library.py").write_text(LIBRARY.format(term="x * x * x"))
+    expected = "[[9.0, 36.0], [18.0, 72.0], [18.0, 0.0], [36.0, 9.0]]"
+    for processor, first, misses in (("", "derived", 1), ("", "loaded", 0), ("generic", "derived", 1)):
+        done = run_python(
+            "-c", LATER_USES, str(tmp_path), **{"NUMBA_CPU_NAME": processor} if processor else {}
+        )
+        assert done.stdout.split("\n")[:3] == [first, expected, str(misses)], done.stderr
+
+
+@pytest.mark.parametrize("edited", ["return x * x * 1.0", "return (x) * x", "y = x * x\n    return y"])
+def test_an_edited_callee_has_another_key(tmp_path, monkeypatch, edited):
+    monkeypatch.syspath_prepend(tmp_path)
+    keys = set()
+    for number, body in enumerate(["return x * x", edited]):
+        (tmp_path / "edited_callee.py").write_text(f"import numba\n@numba.njit\ndef term(x):\n    {body}\n")
+        os.utime(tmp_path / "edited_callee.py", (number, number))
+        monkeypatch.delitem(sys.modules, "edited_callee", raising=False)
+        importlib.invalidate_caches()
+        term = importlib.import_module("edited_callee").term
+
+        @njit
+        def caller(x):
+            return term(x[0])  # noqa: B023
+
+        keys.add(key_of(caller, X))
+    assert len(keys) == 2

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import jittape as jt
-from jittape.numba_ad.njit_callable import gradient_code, types_of
+from jittape.numba_ad.gradient_function import types_of
+from jittape.numba_ad.njit_callable import gradient_code
 from njit_as_python import as_python, check_both_modes, interpreted
 
 njit = numba.njit

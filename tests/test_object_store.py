@@ -21,13 +21,13 @@ from host_schedules import schedule
 from jittape.__main__ import main
 from jittape.compile.cache import cache_folder, fingerprint, object_store, private_files
 from jittape.compile.cache.batch_file import Batch
-from jittape.compile.cache.directory import cache_directory
 from jittape.compile.cache.kernel_cache import Origin, Registry
 from jittape.compile.cache.object_store import DiskCache
 from jittape.compile.llvm import target
 from jittape.compile.llvm.loaded_code import CodeGroup
 from jittape.compile.llvm.object_file import undefined_symbols
 from jittape.core.buffers import owned
+from jittape.core.cache_directory import cache_directory
 from jittape.core.forms import Map
 from jittape.core.interpret import interpret
 from jittape.core.primitive import Primitive

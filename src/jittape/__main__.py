@@ -11,7 +11,8 @@ from pathlib import Path
 
 import jittape as jt
 from jittape import doctor
-from jittape.compile.cache import cache_folder, directory, object_store
+from jittape.compile.cache import cache_folder, object_store
+from jittape.core.cache_directory import DIRECTORY_VARIABLE, cache_directory
 from jittape.numba_ad.gradient_folder import clear_gradients, summarize_gradients
 
 __all__ = ["main"]
@@ -179,10 +180,10 @@ def cache_clear(_: argparse.Namespace) -> int:
 
 def cache_root() -> Path | None:
     """Return the folder of the cache; print a message if there is none."""
-    root = directory.cache_directory()
+    root = cache_directory()
     if root is None:
         print(
-            f"the cache is turned off: {directory.DIRECTORY_VARIABLE} is empty, or there is no home",
+            f"the cache is turned off: {DIRECTORY_VARIABLE} is empty, or there is no home",
             file=sys.stderr,
         )
     return root

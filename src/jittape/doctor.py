@@ -17,7 +17,8 @@ from typing import Any, TextIO
 import numpy as np
 
 import jittape as jt
-from jittape.compile.cache import cache_folder, directory
+from jittape.compile.cache import cache_folder
+from jittape.core.cache_directory import cache_directory
 
 __all__ = ["examine"]
 
@@ -73,7 +74,7 @@ def recording() -> str:
 
 def kernel_cache() -> str:
     """Return the folder and the size of the kernel cache."""
-    root = directory.cache_directory()
+    root = cache_directory()
     if root is None or not jt.config.cache:
         return "turned off"
     found = cache_folder.summarize(root)

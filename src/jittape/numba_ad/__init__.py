@@ -8,4 +8,3 @@ from jittape.numba_ad.njit_grad import njit_grad as njit_grad
 from jittape.numba_ad.njit_grad import njit_hvp as njit_hvp
 from jittape.numba_ad.njit_grad import njit_jvp as njit_jvp
 from jittape.numba_ad.njit_grad import njit_rule as njit_rule
-from jittape.numba_ad.user_rules import add_rule as add_rule

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import inspect
 import threading
 from collections.abc import Callable
 from typing import Any
 
-from jittape.core.signatures import bound_arguments
-
-__all__ = ["NjitGradient", "function_name", "is_dispatcher", "register_callable", "signature_of"]
+__all__ = [
+    "NjitGradient", "function_name", "is_dispatcher", "parameter_names", "register_callable", "signature_of",
+    "types_of",
+]  # fmt: skip
 
 
 class NjitGradient:
@@ -37,11 +39,10 @@ class NjitGradient:
         checkpoint: int | str | None = None,
         tangents: int | None = None,
     ) -> None:
-        from jittape.numba_ad.njit_callable import NumbaError, compute_fingerprint
+        from numba._dispatcher import compute_fingerprint
 
         register_callable(type(self))
         self._fingerprint_of = compute_fingerprint
-        self._numba_error = NumbaError
         self.function = function
         self.argnums = argnums
         self.returned = returned
@@ -56,13 +57,12 @@ class NjitGradient:
         self.boundscheck = _boundscheck(function)
         count = len(argnums) if isinstance(argnums, tuple) else 1
         self.tangent_count = count if returned in ("jvp", "tangent") else 0
-        signature = signature_of(function)
+        own = parameter_names(function)
         first = ["seed_"] if returned == "vjp" else [f"tangent_{i}_" for i in range(self.tangent_count)]
-        while not signature.parameters.keys().isdisjoint(first):  # tangents of a function that takes tangents
+        while not {*own}.isdisjoint(first):  # tangents of a function that takes tangents
             first = [f"{name}_" for name in first]
-        new = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in first]
-        self._signature = signature.replace(parameters=[*new, *signature.parameters.values()])
-        self.parameters = list(self._signature.parameters)
+        self.parameters = [*first, *own]
+        self._signature: inspect.Signature | None = None
         self.__name__ = f"{purpose}({function_name(function)})"
         self._derived: dict[tuple[Any, ...], Any] = {}
         self._written: dict[tuple[Any, ...], tuple[int, ...]] = {}
@@ -71,13 +71,26 @@ class NjitGradient:
         self._kept: NjitGradient | None = None
         self._lock = threading.RLock()
 
+    @property
+    def signature(self) -> inspect.Signature:
+        """The signature of the gradient; calls with all arguments by position do without."""
+        if self._signature is None:
+            own = signature_of(self.function)
+            first = self.parameters[: len(self.parameters) - len(own.parameters)]
+            new = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in first]
+            self._signature = own.replace(parameters=[*new, *own.parameters.values()])
+        return self._signature
+
     def check(self) -> None:
         """Raise an error if the function has no gradient for any types, or for none of its explicit signatures."""
         if isinstance(self.function, NjitGradient):
             return
-        from jittape.numba_ad.njit_callable import check_derivable
+        from jittape.numba_ad.stored_gradients import was_checked
 
-        check_derivable(self)
+        if not was_checked(self):
+            from jittape.numba_ad.njit_callable import check_derivable
+
+            check_derivable(self)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Compute the gradient; the arguments are those of the function."""
@@ -93,24 +106,24 @@ class NjitGradient:
             found = self._by_fingerprint[fingerprint] = self._derived_for(args)
         try:
             return found(*args)
-        except self._numba_error as error:
-            failed = error
-        from jittape.numba_ad.njit_callable import types_of
+        except Exception as error:
+            from numba.core.errors import NumbaError
 
-        # An array in another byte order has the fingerprint of a native one, and no type.
-        types_of(args, self)
-        raise failed
+            if isinstance(error, NumbaError):
+                # An array in another byte order has the fingerprint of a native one, and no type.
+                types_of(args, self)
+            raise
 
     def _all(self, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None) -> tuple[Any, ...]:
         """Return the arguments of a call by position, with default values."""
+        from jittape.core.signatures import bound_arguments
+
         try:
-            return bound_arguments(self._signature, args, kwargs or {}).args
+            return bound_arguments(self.signature, args, kwargs or {}).args
         except TypeError as error:
             raise TypeError(f"{self.__name__}: {error}") from None
 
     def _derived_for(self, args: tuple[Any, ...]) -> Any:
-        from jittape.numba_ad.njit_callable import types_of
-
         kinds = types_of(args, self)
         derived = self.derived(kinds)
         written = self._written[kinds]
@@ -152,15 +165,30 @@ class NjitGradient:
         """Return the ``@njit`` function for arguments of these Numba types."""
         found = self._derived.get(argument_types)
         if found is None:
-            from jittape.numba_ad.njit_callable import gradient_dispatcher
-
             with self._lock:
                 found = self._derived.get(argument_types)  # of another thread that held the lock
                 if found is None:
-                    found, self._written[argument_types] = gradient_dispatcher(self, argument_types)
+                    found, self._written[argument_types] = self._loaded_or_derived(argument_types)
                     found.py_func.derived_from = self.function
                     self._derived[argument_types] = found
         return found
+
+    def _loaded_or_derived(self, argument_types: tuple[Any, ...]) -> tuple[Any, tuple[int, ...]]:
+        from jittape.numba_ad.stored_gradients import gradient_folder, load_stored
+
+        folder = gradient_folder(self)
+        loaded = None if folder is None else load_stored(self, argument_types, folder)
+        if folder is not None and loaded is not None:
+            # The note of the check, or the machine code, was deleted to make room.
+            if self.checked or loaded[0].stats.cache_misses:
+                from jittape.numba_ad.store_gradient import note_files
+
+                with contextlib.suppress(OSError):  # a folder that is only read
+                    note_files(self, loaded[0], folder)
+            return loaded
+        from jittape.numba_ad.njit_callable import gradient_dispatcher
+
+        return gradient_dispatcher(self, argument_types)
 
     @property
     def dispatcher(self) -> Any:
@@ -200,7 +228,7 @@ class NjitGradient:
         >>> gradient.inspect() == gradient.inspect(2.0)
         True
         """
-        from jittape.numba_ad.njit_callable import gradient_code, types_of
+        from jittape.numba_ad.njit_callable import gradient_code
 
         known = not args and self.parameters
         return gradient_code(self, self._known_types() if known else types_of(self._all(args), self)).text
@@ -291,13 +319,46 @@ def is_dispatcher(function: Any) -> bool:
 
 def signature_of(function: Any) -> inspect.Signature:
     """Return the signature of an ``@njit`` function or of a gradient."""
-    return function._signature if isinstance(function, NjitGradient) else inspect.signature(function.py_func)
+    return function.signature if isinstance(function, NjitGradient) else inspect.signature(function.py_func)
 
 
 def function_name(function: Any) -> str:
     """Return the name of an ``@njit`` function or of a gradient."""
     name: str = function.__name__ if isinstance(function, NjitGradient) else function.py_func.__name__
     return name
+
+
+def parameter_names(function: Any) -> list[str]:
+    """Return the names of the parameters of an ``@njit`` function or of a gradient."""
+    if isinstance(function, NjitGradient):
+        return function.parameters
+    python = function.py_func
+    code = python.__code__
+    # The first signature of a process takes 50 us.
+    is_plain = not (code.co_kwonlyargcount or code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS))
+    if is_plain and not hasattr(python, "__wrapped__") and not hasattr(python, "__signature__"):
+        return list(code.co_varnames[: code.co_argcount])
+    return list(signature_of(function).parameters)
+
+
+def types_of(arguments: Any, gradient: Any = None) -> tuple[Any, ...]:
+    """Return the Numba types of arguments, of a gradient if there is an argument without such a type."""
+    from numba import typeof
+    from numba.core.errors import NumbaError
+
+    found = []
+    for position, argument in enumerate(arguments):
+        try:
+            found.append(typeof(argument))
+        except (ValueError, TypeError, NotImplementedError, NumbaError) as error:
+            shown = getattr(argument, "dtype", "")
+            name = f"{position}" if gradient is None else gradient.parameters[position - len(arguments)]
+            raise TypeError(
+                f"{getattr(gradient, '__name__', 'njit_grad')}: the argument {name} is a {type(argument).__name__}"
+                f"{f' of {shown}' if shown else ''}, which Numba does not know. Pass floats, ints, bools, and NumPy "
+                "arrays of them; for tensors, use jt.numba_op"
+            ) from error
+    return tuple(found)
 
 
 def _boundscheck(function: Any) -> bool | None:

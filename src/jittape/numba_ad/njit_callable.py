@@ -2,54 +2,27 @@
 
 from __future__ import annotations
 
-import contextlib
 import warnings
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numba
 from numba import types
-from numba._dispatcher import compute_fingerprint
-from numba.core.errors import NumbaError
 from numba.extending import overload
 
-from jittape.compile.cache.directory import cache_directory
-from jittape.core.config import config
 from jittape.core.user_calls import stack_level
 from jittape.errors import CacheWarning, NoGradientError
-from jittape.numba_ad.gradient_folder import gradient_folder, limit_gradients
-from jittape.numba_ad.load_gradient import compiled, loaded, store_machine_code
-from jittape.numba_ad.stored_gradients import gradient_key, note_check, read_entry, was_checked, write_entry
+from jittape.numba_ad.store_gradient import compiled, stored
+from jittape.numba_ad.stored_gradients import gradient_folder
 
 if TYPE_CHECKING:
     from jittape.numba_ad.gradient_code import GradientCode
 
-__all__ = [
-    "NumbaError", "check_derivable", "compute_fingerprint", "front_function", "gradient_code", "gradient_dispatcher",
-    "types_of",
-]  # fmt: skip
-
-
-def types_of(arguments: Any, gradient: Any = None) -> tuple[Any, ...]:
-    """Return the Numba types of arguments, of a gradient if there is an argument without such a type."""
-    found = []
-    for position, argument in enumerate(arguments):
-        try:
-            found.append(numba.typeof(argument))
-        except (ValueError, TypeError, NotImplementedError, NumbaError) as error:
-            shown = getattr(argument, "dtype", "")
-            name = f"{position}" if gradient is None else gradient.parameters[position - len(arguments)]
-            raise TypeError(
-                f"{getattr(gradient, '__name__', 'njit_grad')}: the argument {name} is a {type(argument).__name__}"
-                f"{f' of {shown}' if shown else ''}, which Numba does not know. Pass floats, ints, bools, and NumPy "
-                "arrays of them; for tensors, use jt.numba_op"
-            ) from error
-    return tuple(found)
+__all__ = ["check_derivable", "front_function", "gradient_code", "gradient_dispatcher"]
 
 
 def gradient_code(gradient: Any, argument_types: tuple[Any, ...]) -> GradientCode:
     """Return the code of a gradient for arguments of these types."""
-    # A process that loads its gradients from the disk does without this import of 0.2 s.
+    # This import takes 0.2 s.
     from jittape.numba_ad.gradient_code import generate
 
     function = gradient.function
@@ -70,9 +43,6 @@ def gradient_code(gradient: Any, argument_types: tuple[Any, ...]) -> GradientCod
 
 def check_derivable(gradient: Any) -> None:
     """Raise the error of a function that has no gradient, as far as it is known without arguments."""
-    root = cache_directory() if gradient.cache else None
-    if root is not None and was_checked(gradient_folder(root), gradient):
-        return
     # The check parses the source and takes 2 ms for a short function.
     from jittape.numba_ad.lower.check_source import check_source
 
@@ -94,58 +64,26 @@ def check_derivable(gradient: Any) -> None:
 
 
 def gradient_dispatcher(gradient: Any, argument_types: tuple[Any, ...]) -> tuple[Any, tuple[int, ...]]:
-    """Return the ``@njit`` function that computes a gradient for arguments of these types.
+    """Return the ``@njit`` function that computes a gradient for arguments of these types, and store it.
 
     The second result has the numbers of the arguments whose arrays a gradient that records values writes.
     """
-    root = cache_directory() if gradient.cache else None
-    if root is not None:
+    folder = gradient_folder(gradient)
+    code = gradient_code(gradient, argument_types[1:] if gradient.returned == "vjp" else argument_types)
+    # The text does not determine the user's functions with rules, so their machine code is not stored.
+    if folder is not None and not code.rules:
         try:
-            return _stored_dispatcher(gradient, argument_types, root)
+            return stored(code, gradient, argument_types, folder), code.written
         except (OSError, RuntimeError) as error:
             if isinstance(error, RuntimeError) and "cannot cache function" not in str(error):
                 raise
             warnings.warn(
-                f"[cache] gradients of Numba code cannot be stored in {gradient_folder(root)} ({error}). Choose a "
-                "folder that can be written with JITTAPE_CACHE_DIR",
+                f"[cache] gradients of Numba code cannot be stored in {folder} ({error}). Choose a folder that can be "
+                "written with JITTAPE_CACHE_DIR",
                 CacheWarning,
                 stacklevel=stack_level(),
             )
-    code = _own_code(gradient, argument_types)
-    return compiled(code, gradient.boundscheck, None), code.written
-
-
-def _own_code(gradient: Any, argument_types: tuple[Any, ...]) -> GradientCode:
-    return gradient_code(gradient, argument_types[1:] if gradient.returned == "vjp" else argument_types)
-
-
-def _stored_dispatcher(
-    gradient: Any, argument_types: tuple[Any, ...], root: Path
-) -> tuple[Any, tuple[int, ...]]:
-    """Do the same with code from the disk if it is there; store it otherwise."""
-    folder = gradient_folder(root)
-    key = gradient_key(gradient, argument_types)
-    entry = None if key is None else read_entry(folder, key)
-    if entry is not None:
-        function = loaded(entry["module"], entry["function"], entry["text"], gradient.boundscheck, folder)
-        store_machine_code(function, argument_types, entry["module"], folder)
-        if gradient.checked:  # The note was deleted to make room.
-            with contextlib.suppress(OSError):
-                note_check(folder, gradient, entry["module"])
-        return function, tuple(entry["written"])
-    from jittape.numba_ad.generated_module import module_text
-
-    code = _own_code(gradient, argument_types)
-    if code.rules:  # The text does not determine the user's functions, so the machine code is not cached.
-        return compiled(code, gradient.boundscheck, None), code.written
-    function = compiled(code, gradient.boundscheck, folder)
-    name, text = function.py_func.__module__, module_text(code)
-    if key is not None:
-        write_entry(folder, key, name, text, function=code.name, written=code.written)
-        note_check(folder, gradient, name)
-        limit_gradients(root, config.cache_size, name)
-    store_machine_code(function, argument_types, name, folder)
-    return function, code.written
+    return compiled(code, gradient), code.written
 
 
 def front_function(gradient: Any) -> Any:
@@ -167,7 +105,7 @@ def front_function(gradient: Any) -> Any:
     overload(stub)(namespace["typed"])
     defaults = {
         f"default_{name}": parameter.default
-        for name, parameter in gradient._signature.parameters.items()
+        for name, parameter in gradient.signature.parameters.items()
         if parameter.default is not parameter.empty
     }
     given = [

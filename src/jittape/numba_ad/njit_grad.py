@@ -7,8 +7,7 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from jittape.core.user_calls import as_int
-from jittape.numba_ad.gradient_function import NjitGradient, function_name, is_dispatcher, signature_of
-from jittape.numba_ad.user_rules import add_rule
+from jittape.numba_ad.gradient_function import NjitGradient, function_name, is_dispatcher, parameter_names
 
 __all__ = ["gradient_of_dispatcher", "njit_grad", "njit_hvp", "njit_jvp", "njit_rule"]
 
@@ -37,7 +36,7 @@ def gradient_of_dispatcher(
         )
     if is_dispatcher(function) and function.targetoptions.get("forceobj"):
         raise TypeError(f"[{purpose}] object mode has no gradient; use @numba.njit")
-    count = len(signature_of(function).parameters)
+    count = len(parameter_names(function))
     numbers = [as_int("argnums", i) for i in (argnums if isinstance(argnums, tuple) else (argnums,))]
     for number in numbers:
         if not -count <= number < count:
@@ -285,4 +284,7 @@ def njit_rule(f: Callable[..., Any], vjp: Callable[..., Any], jvp: Callable[...,
             f"[njit_rule] jvp must take the result, the {count} operands of the function and as many tangents; "
             f"it takes {others[1]} arguments"
         )
+    # A process that loads gradients from the disk needs no rules.
+    from jittape.numba_ad.user_rules import add_rule
+
     add_rule(f, vjp, count, jvp)

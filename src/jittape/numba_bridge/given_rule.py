@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from jittape.numba_ad import add_rule
+from jittape.numba_ad.user_rules import add_rule
 
 __all__ = ["add_numba_rule"]
 

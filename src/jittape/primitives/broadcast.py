@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from jittape.core.builder import Symbol, WeakScalar
-from jittape.core.casts import cast_op
+from jittape.core.builder import Symbol, WeakScalar, cast_op
 from jittape.core.dtypes import common_dtype, default_dtype, info_of, is_differentiable
 from jittape.core.forms import Alias, Index, Iota, Map, Reduce, View
 from jittape.core.primitive import Primitive

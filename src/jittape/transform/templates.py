@@ -28,7 +28,7 @@ from jittape.value_classes import NamedTuple
 
 __all__ = ["Memory", "Template", "has_pure_rules", "is_pure", "shared_parameters", "types_of"]
 
-PURE = ("jittape.primitives.", "jittape.optimizers.", "jittape.numpy_api.", "jittape.core.casts")
+PURE = ("jittape.primitives.", "jittape.optimizers.", "jittape.numpy_api.", "jittape.core.builder")
 """Prefixes of modules whose functions record ops that depend on their operands and parameters only."""
 
 _PLAIN = frozenset((bool, int, str, NoneType, Region, Slicing, Picking))

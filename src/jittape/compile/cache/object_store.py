@@ -28,7 +28,6 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from jittape.compile.cache.batch_file import BATCH_NAME, Batch, packed, unpacked
-from jittape.compile.cache.directory import DIRECTORY_VARIABLE, as_path, directory_name
 from jittape.compile.cache.environment import environment, host_content, host_name, is_unchanged
 from jittape.compile.cache.private_files import (
     BINARY,
@@ -39,6 +38,7 @@ from jittape.compile.cache.private_files import (
     read_private,
     suppress_file_errors,
 )
+from jittape.core.cache_directory import DIRECTORY_VARIABLE, as_path, directory_name
 from jittape.core.config import config
 from jittape.core.locks import cached_property, lock
 from jittape.core.tuning import tuning

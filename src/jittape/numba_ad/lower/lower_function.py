@@ -277,7 +277,7 @@ class _Calls(Loops):
         if function is save_array:
             return push_elements(self.builder, *arguments)
         if hasattr(function, "derived"):  # a gradient: its generated code is lowered
-            arguments, keywords = self._bound(node, function._signature, arguments, keywords), {}
+            arguments, keywords = self._bound(node, function.signature, arguments, keywords), {}
             function = function.derived(tuple([_type_of(one) for one in arguments]))
         if not is_jitted(function):
             name = getattr(function, "__name__", type(function).__name__)

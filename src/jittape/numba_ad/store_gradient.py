@@ -1,0 +1,98 @@
+"""Compilation of generated code by Numba, and the files from which another process loads it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import linecache
+import os
+import py_compile
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jittape.core.config import config
+from jittape.numba_ad.generated_module import module_name, module_text
+from jittape.numba_ad.gradient_folder import limit_gradients
+from jittape.numba_ad.stored_gradients import (
+    as_njit,
+    check_key,
+    checksum,
+    content_of,
+    generated_function,
+    gradient_key,
+    intact_code,
+    load_machine_code,
+)
+
+if TYPE_CHECKING:
+    from jittape.numba_ad.gradient_code import GradientCode
+
+__all__ = ["compiled", "note_files", "stored"]
+
+
+def compiled(code: GradientCode, gradient: Any) -> Any:
+    """Return the generated function of a gradient as an ``@njit`` function that is not stored."""
+    text = module_text(code)
+    name = module_name(code, gradient.boundscheck)
+    namespace: dict[str, Any] = {"__name__": name}
+    file = f"<{name}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    exec(compile(text, file, "exec"), namespace)
+    for rule in code.rules:
+        namespace[rule.name], namespace[rule.vjp_name] = rule.function, rule.vjp
+        namespace[rule.jvp_name] = rule.jvp
+    return as_njit(namespace[code.name], gradient, False)
+
+
+def stored(code: GradientCode, gradient: Any, argument_types: tuple[Any, ...], folder: str) -> Any:
+    """Return the same from a module on disk, with its machine code and the entries that find it."""
+    text = module_text(code)
+    name = module_name(code, gradient.boundscheck)
+    path = os.path.join(folder, f"{name}.py")
+    intact_code(folder, name, os.path.join(folder, "__pycache__"))
+    if content_of(path) != text.encode():
+        _write_atomically(Path(path), text)
+        # With PYTHONDONTWRITEBYTECODE, Python would compile the text in each process: 0.9 ms for 120 lines.
+        py_compile.compile(path, quiet=2)
+    function = as_njit(generated_function(compile(text, path, "exec"), name, code.name), gradient, True)
+    key = gradient_key(gradient, argument_types)
+    if key is not None:
+        entry = {
+            "module": name,
+            "checksum": checksum(text.encode()),
+            "function": code.name,
+            "written": code.written,
+        }
+        _write_atomically(Path(folder) / f"{key}.json", json.dumps(entry))
+        limit_gradients(Path(folder).parent, config.cache_size, name)
+    load_machine_code(function, argument_types, name, folder)
+    with contextlib.suppress(OSError):  # Numba has a folder of its own if this one is only read
+        note_files(gradient, function, folder)
+    return function
+
+
+def note_files(gradient: Any, function: Any, folder: str) -> None:
+    """Store that the gradient was derived, and the checksums of the bytecode and machine code of its module."""
+    name = function.py_func.__module__
+    key = check_key(gradient)
+    if key is not None:
+        _write_atomically(Path(folder) / f"{key}.checked", json.dumps({"module": name}))
+    if function.stats.cache_misses:
+        places = {
+            Path(folder, "__pycache__"),
+            Path(function.stats.cache_path),
+        }  # another one with NUMBA_CACHE_DIR
+        found = {
+            path.name: checksum(path.read_bytes()) for place in places for path in place.glob(f"{name}.*")
+        }
+        _write_atomically(Path(folder) / f"{name}.files", json.dumps(found))
+
+
+def _write_atomically(path: Path, text: str) -> None:
+    """Write a file that other processes see as a whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent)
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(text)
+    Path(temporary).replace(path)
