@@ -55,8 +55,8 @@ def _run_program(program: Program, values: dict[int, Any], failures: list[int] |
     is_plain = not runs and failures is None
     for position, op in enumerate(program.ops):
         args, out = op.args, op.out
-        if is_plain:  # takes 1 µs less
-            values[out] = _evaluated(program, op, [values[slot] for slot in args])
+        if is_plain:  # takes 0.7 µs less
+            (values[out],) = run_ops(program, (op,), [values[slot] for slot in args])
         elif op is (run := runs.get(out, (op,)))[0]:
             operands = [values[slot] for slot in args]
             if failures is None:

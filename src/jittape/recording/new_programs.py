@@ -134,16 +134,19 @@ def _edges(node: Node) -> Iterator[tuple[Node, Node]]:
 
 
 def _new_edges(node: Node) -> list[Edge]:
-    """Return the edges of the path to `node` after the last node at which a flush has run, the last first.
+    """Return the edges after the last node at which a flush has run at which paths to `node` part, the last first.
 
     Earlier edges were looked at then. In a tape in which values are read, looking at all of them at each flush took
     half of the time of 400 flushes.
     """
     found: list[Edge] = []
-    for parent, child in _edges(node):
-        found.append((parent, child))
+    child = node
+    while (parent := child.parent) is not None:
+        if len(parent.children) > 1:
+            found.append((parent, child))
         if parent.executables:
             break
+        child = parent
     return found
 
 
@@ -242,8 +245,6 @@ def _branch_at(edges: Iterable[Edge]) -> NewProgram | None:
     functions, and neither do paths that part in a caller: several programs may call one function.
     """
     for parent, child in edges:
-        if len(parent.children) < 2:
-            continue
         recorded = (one for one in parent.children.values() if one.derivation is None)
         if len(list(islice(recorded, 2))) < 2:
             continue

@@ -17,7 +17,7 @@ import numpy as np
 from jittape.core.config import config
 from jittape.core.program import Aval, Op, SourceLine
 from jittape.core.user_calls import frame_of_user
-from jittape.runtime.gc_tracking import track, track_node, track_tree, untrack
+from jittape.runtime.gc_tracking import follow_native, track, track_node, track_tree, untrack
 from jittape.transform.differentiate import Callback, Reverse
 from jittape.transform.op_paths import Key, Path
 
@@ -45,6 +45,8 @@ _LATEST_PATHS = 2
 """Number of paths that a thread keeps for queries: that of a tape, and that of programs that run between them."""
 _KNOWN_PLACES = 4096
 """Maximum number of code locations whose root is found by address."""
+_MANY_NODES = 1 << 14
+"""Number of nodes at which machine code begins to exclude new ones from the garbage collector."""
 code_of_jittape: dict[int, Any] = {}
 """Code objects of jittape by identity, to skip a frame in 0.1 µs; `frame_of_user` takes 0.3 µs."""
 
@@ -269,6 +271,8 @@ class Trie:
         """Count a new node, with nodes below it `count` nodes, and prune the trie if there are too many nodes."""
         node.stamp = self.clock
         self.n_nodes += count
+        if self.n_nodes == _MANY_NODES:
+            follow_native()
         if self.n_nodes > max(config._max_trie_nodes, 2 * self._kept):
             self.prune()
 

@@ -8,7 +8,14 @@ from types import CodeType, FrameType, TracebackType
 from typing import Any
 
 from jittape.core.program import CallLine, SourceLine
-from jittape.core.user_calls import called_and_user, frame_of_user, is_of_user, name_called_in, numpy_call
+from jittape.core.user_calls import (
+    called_and_user,
+    frame_of_user,
+    is_named_by_code,
+    is_of_user,
+    name_called_in,
+    numpy_call,
+)
 
 __all__ = ["call_of_user", "layer_calls", "line_of_error", "recording_line", "user_line"]
 
@@ -16,6 +23,8 @@ layer_calls: set[CodeType] = set()
 """Code of the methods whose `self` is a layer, a loss or a metric; the classes add their own."""
 _lines: dict[tuple[SourceLine, str, str], CallLine] = {}
 """Lines of recorded ops, by line, function and layer: the 100,000 ops of a loop share the few lines of its body."""
+_places: dict[tuple[int, int, int], tuple[CallLine, CodeType, CodeType]] = {}
+"""The same lines by running instruction and called function, with the code objects whose addresses are in the keys."""
 _LINES = 4096
 """Maximum number of lines that are kept."""
 
@@ -35,9 +44,14 @@ def _line_of(frame: FrameType | None) -> SourceLine | None:
 def recording_line() -> SourceLine | None:
     """Return `user_line` with the function of jittape and the layer that it calls, for an op that is recorded."""
     called, frame = called_and_user(sys._getframe(1))
-    line = _line_of(frame)
-    if line is None:
+    if frame is None:
         return None
+    place = id(frame.f_code), frame.f_lasti, 0 if called is None else id(called.f_code)
+    known = _places.get(place)
+    if known is not None and not layer_calls:
+        return known[0]
+    line = _line_of(frame)
+    assert line is not None
     key = line, name_called_in(called), _layer_called() if layer_calls else ""
     call = _lines.get(key)
     if call is None:
@@ -48,6 +62,10 @@ def recording_line() -> SourceLine | None:
         if len(_lines) >= _LINES:
             _lines.clear()
         call = _lines.setdefault(key, call)
+    if not layer_calls and called is not None and is_named_by_code(called):
+        if len(_places) >= _LINES:
+            _places.clear()
+        _places[place] = call, frame.f_code, called.f_code
     return call
 
 
