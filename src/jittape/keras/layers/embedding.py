@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from jittape.core.dtypes import int32
 from jittape.core.user_calls import as_int
 from jittape.errors import DTypeError
 from jittape.keras.layers.layer import Layer
 from jittape.keras.layers.weight_options import weight_options, with_options
 from jittape.keras.tensor_masks import set_mask
 from jittape.primitives.elementwise.comparison import not_equal, where
+from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.nn.layer_functions import embedding_lookup
 from jittape.primitives.reduce.reductions import reduce_any
 from jittape.primitives.shape.reshaping import squeeze
@@ -40,9 +42,9 @@ class Embedding(Layer):
     ValueError
         If a size is not positive.
     TypeError
-        For inputs that are not integers.
+        For inputs that are not numbers.
     IndexError
-        For an integer that is out of range.
+        For an integer that is out of range, and for a number that is not whole.
 
     Examples
     --------
@@ -80,8 +82,13 @@ class Embedding(Layer):
 
     def call(self, inputs: Any) -> Tensor:
         """Return the vectors of `inputs`, along a new last dimension."""
-        if inputs.dtype.kind not in "iu":
+        if inputs.dtype.kind not in "iuf":
             raise DTypeError(f"layer {self.name!r} takes integers, got {inputs.dtype.name}; cast them")
+        if inputs.dtype.kind == "f":
+            whole = cast(inputs, int32)
+            inputs = where(
+                not_equal(cast(whole, inputs.dtype), inputs), self.input_dim, whole
+            )  # raises an error
         return embedding_lookup(self.embeddings, inputs)
 
 
