@@ -351,3 +351,108 @@ def _calls_with_two(ruled):
         return np.sum(ruled(x, x) * np.ones(1))
 
     return caller
+
+
+@njit
+def doubles_first(x):
+    x[0] *= 2.0
+
+
+def writes_element(x):
+    x[0] = 2.0 * x[0]
+    return x[0] * x[1]
+
+
+def writes_in_a_callee(x):
+    doubles_first(x)
+    return x[0] * x[1]
+
+
+def writes_a_view(x):
+    tail = x.reshape(-1)[1:]
+    tail += 1.0
+    return x[0] * x[1]
+
+
+def sorts(x):
+    x.sort()
+    return x[0] * x[1]
+
+
+def writes_an_output(x):
+    np.sin(x, x)
+    return x
+
+
+def fills_a_diagonal(x):
+    square = x.reshape((2, 2))
+    np.fill_diagonal(square, 0.0)
+    return np.sum(x)
+
+
+def writes_the_same_memory(x):
+    same = np.ascontiguousarray(x)
+    same.flat[1] = 7.0
+    return same[0] * same[1]
+
+
+def with_rule(python, decorate=njit):
+    function = decorate(python)
+
+    @njit
+    def vjp(g, out, x):
+        return np.sum(g) * np.ones_like(x)
+
+    @njit
+    def jvp(out, x, t):
+        return np.sum(t) + 0.0 * out
+
+    jt.njit_rule(function, vjp, jvp)
+
+    @njit
+    def program(x):
+        y = x * 1.0
+        value = function(y)
+        return np.sum(value * y[0] ** 2) + y[1]
+
+    return program
+
+
+@pytest.mark.parametrize("derivative", [jt.njit_grad, jt.njit_jvp])
+@pytest.mark.parametrize(
+    "python", [writes_element, writes_in_a_callee, writes_a_view, sorts, writes_an_output]
+)
+def test_a_function_with_a_rule_that_writes_its_argument_is_refused(python, derivative):
+    args = (np.ones(4),) * (2 if derivative is jt.njit_jvp else 1)
+    with pytest.raises(jt.NoGradientError, match=r"`function\(y\)`.*must not write.*Copy the array"):
+        derivative(with_rule(python))(*args)
+
+
+def test_explicit_signatures_do_not_hide_writes():
+    with pytest.raises(jt.NoGradientError, match="must not write its arguments"):
+        jt.njit_grad(with_rule(writes_element, njit("f8(f8[::1])")))(np.ones(4))
+
+
+@pytest.mark.parametrize("python", [fills_a_diagonal, writes_the_same_memory])
+def test_a_write_that_types_do_not_show_is_an_error_when_it_happens(python):
+    with pytest.raises(ValueError, match="a function with a rule wrote to its argument"):
+        jt.njit_grad(with_rule(python))(np.arange(1.0, 5.0))
+
+
+def test_a_function_with_a_rule_may_write_its_own_arrays():
+    def of_own_arrays(x):
+        square = np.dot(x.reshape((2, 2)), np.eye(2))
+        np.fill_diagonal(square, 1.0)
+        own = x.copy()
+        own.sort()
+        own.flat[0] = np.nan
+        return square[0, 1] + own[2]
+
+    program = with_rule(of_own_arrays)
+    x = np.array([1.0, 2.0, np.nan, 4.0])
+    # value * x[0]**2 + x[1]; the rule says that the value changes by the sum of the changes of x.
+    value = of_own_arrays(x)
+    np.testing.assert_allclose(jt.njit_grad(program)(x), [1.0 + 2.0 * value, 2.0, 1.0, 1.0])
+    np.testing.assert_allclose(jt.njit_jvp(program)(np.ones(4), x)[1], 4.0 + 2.0 * value + 1.0)
+    second = jt.njit_hvp(program)
+    assert second(np.ones(4), x).shape == (4,)

@@ -235,7 +235,7 @@ def njit_rule(f: Callable[..., Any], vjp: Callable[..., Any], jvp: Callable[...,
     ----------
     f : callable
         An ``@njit`` function of numbers and arrays that returns a float or a new array of floats. It must not write its
-        arguments.
+        arguments: gradients of code that calls such a function raise an error.
     vjp : callable
         An ``@njit`` function ``vjp(g, out, *operands)`` that returns the cotangent of the operand for the cotangent `g`
         of the result `out`; for several operands, a tuple of cotangents. A cotangent has the shape of its operand; that

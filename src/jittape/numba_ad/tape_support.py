@@ -13,8 +13,8 @@ from numba.extending import lower_builtin, register_jitable, type_callable
 from numba.np import arrayobj
 
 __all__ = [
-    "accumulate", "add_into", "copy_into", "load_array", "new_empty", "new_zeros", "overlap", "overlaps_itself",
-    "product_or_zero", "reserve", "save_array", "unset",
+    "accumulate", "add_into", "copy_into", "differ", "load_array", "new_empty", "new_zeros", "overlap",
+    "overlaps_itself", "product_or_zero", "reserve", "save_array", "unset",
 ]  # fmt: skip
 
 TOO_BIG = "array is too big; `arr.size * arr.dtype.itemsize` is larger than the maximum possible size."
@@ -286,6 +286,15 @@ def overlap(one: Any, other: Any) -> Any:
         return True
     distance = (other.ctypes.data - one.ctypes.data) % step
     return distance < one.itemsize or step - distance < other.itemsize
+
+
+@register_jitable
+def differ(one: Any, other: Any) -> bool:
+    """Return whether two arrays of one shape have other elements; nan equals nan."""
+    for index in np.ndindex(one.shape):
+        if one[index] != other[index] and (one[index] == one[index] or other[index] == other[index]):
+            return True
+    return False
 
 
 @register_jitable

@@ -11,6 +11,7 @@ from numba import types
 from numba.extending import is_jitted
 
 from jittape.core.signatures import bound_arguments
+from jittape.numba_ad.lower.array_calls import copied
 from jittape.numba_ad.lower.build_ir import Builder, constant
 from jittape.numba_ad.lower.control_flow import (
     RETURNED,
@@ -25,7 +26,7 @@ from jittape.numba_ad.lower.control_flow import (
 from jittape.numba_ad.lower.function_source import NamedItems, PythonObject, Source, read_source
 from jittape.numba_ad.lower.lower_expressions import REWRITE, Frame, Unusable, is_scalar, way_out_of
 from jittape.numba_ad.lower.lower_loops import Loops
-from jittape.numba_ad.lower.numba_types import is_scalar_type
+from jittape.numba_ad.lower.numba_types import is_scalar_type, may_write, may_write_secretly
 from jittape.numba_ad.lower.passive_calls import push_elements
 from jittape.numba_ad.lower.whole_arrays import assign, evaluated
 from jittape.numba_ad.scalar_rules import Rule
@@ -36,15 +37,28 @@ from jittape.numba_ad.structured_ir import (
     Value,
     Where,
 )
-from jittape.numba_ad.tape_support import add_into, copy_into, overlap, overlaps_itself, save_array, unset
+from jittape.numba_ad.tape_support import (
+    add_into,
+    copy_into,
+    differ,
+    overlap,
+    overlaps_itself,
+    save_array,
+    unset,
+)
 from jittape.numba_ad.user_rules import rule_of
 
 __all__ = ["lower_function"]
 
 OVERLAP = Rule("overlap({0}, {1})", overlap, (None, None))
-"""Rule of the check of two arrays."""
+DIFFER = Rule("differ({0}, {1})", differ, (None, None))
+"""Rules of checks of two arrays."""
 
-CHECKS = {overlap: OVERLAP, overlaps_itself: Rule("overlaps_itself({0})", overlaps_itself, (None,))}
+CHECKS = {
+    overlap: OVERLAP,
+    differ: DIFFER,
+    overlaps_itself: Rule("overlaps_itself({0})", overlaps_itself, (None,)),
+}
 """Rules of the checks of arguments, by the functions that generated code calls."""
 
 
@@ -172,15 +186,27 @@ class _Calls(Loops):
         kinds = [x.type for x in arguments]
         if all(is_scalar(x) for x in arguments) and is_scalar_type(rule.function, kinds):
             return self.builder.op(rule, arguments, rule.name)
+        if may_write(rule.function, tuple(kinds)):
+            raise self.refusal(
+                node,
+                "a function with a rule must not write its arguments, and Numba does not compile this one for arrays "
+                "that are only read",
+                "Copy the array in the function.",
+            )
+        arrays = [x for x in arguments if isinstance(x, Array)]
+        before = [copied(self.builder, x) for x in arrays if may_write_secretly(rule.function)]
         result = self.builder.apply(rule.of_arrays, rule.function, arguments, rule.name)
-        for x in arguments:
-            if isinstance(x, Array) and isinstance(result, Array):
-                shared = self.builder.op(OVERLAP, [result, x], "overlap")
-                message = (
-                    f"{self.builder.purpose}: a function with a rule returned memory of its argument; copy it"
-                )
-                self.builder.effect(f"if {{0}}: raise ValueError({message!r})", [shared])
+        for x in arrays if isinstance(result, Array) else ():
+            self._refuse_if(OVERLAP, result, x, "returned memory of its argument; copy it")
+        for x, copy in zip(arrays, before, strict=False):
+            self._refuse_if(DIFFER, copy, x, "wrote to its argument; copy the array in the function")
         return result
+
+    def _refuse_if(self, rule: Rule, one: Array, other: Array, reason: str) -> None:
+        """Let the generated code raise an error if a rule of two arrays gives True."""
+        message = f"{self.builder.purpose}: a function with a rule {reason}"
+        found = self.builder.op(rule, [one, other], "wrong")
+        self.builder.effect(f"if {{0}}: raise ValueError({message!r})", [found])
 
     def _Call(self, node: ast.Call) -> Any:
         local = self.frame.source.local_functions

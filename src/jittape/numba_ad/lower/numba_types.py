@@ -6,14 +6,26 @@ import functools
 import operator
 from typing import Any
 
-from numba import types
+from numba import njit, types
 from numba.core.errors import NumbaError
 from numba.core.registry import cpu_target
+from numba.extending import is_jitted
 
-__all__ = ["is_float", "is_scalar_type", "new_array_text", "result_type", "unified"]
+__all__ = [
+    "is_float",
+    "is_scalar_type",
+    "may_write",
+    "may_write_secretly",
+    "new_array_text",
+    "result_type",
+    "unified",
+]
 
 BUILTIN = ("_operator", "builtins", "numpy")
 """Modules of the types of operators, of functions of `math`, and of ufuncs."""
+
+SECRET_WRITES = {"ascontiguousarray", "asfortranarray", "dot", "fill_diagonal", "flat"}
+"""Names through which Numba lets functions write arrays that are only read."""
 
 
 @functools.cache
@@ -51,6 +63,34 @@ def _inferred_type(function: Any, operands: list[Any]) -> Any:
     if signature is None:
         raise TypeError(f"Numba has no {function} for ({', '.join(str(t) for t in operands)})")
     return signature.return_type
+
+
+@functools.lru_cache(1024)
+def may_write(function: Any, operands: tuple[Any, ...]) -> bool:
+    """Return whether an ``@njit`` function may write to its arrays: Numba cannot compile it for arrays to be read."""
+    known = [kind.copy(readonly=True) if isinstance(kind, types.Array) else kind for kind in operands]
+    if not function._can_compile:  # explicit signatures
+        function = njit(function.py_func)
+    try:
+        result_type(function, known)
+    except (TypeError, AttributeError):  # Numba's error for ``x += 1`` is an AttributeError
+        return True
+    return False
+
+
+def may_write_secretly(function: Any, seen: set[Any] | None = None) -> bool:
+    """Return whether an ``@njit`` function, or one that it calls, has names through which it may write its arrays."""
+    seen = set() if seen is None else seen
+    python = function.py_func
+    if python in seen:
+        return False
+    seen.add(python)
+    code = python.__code__
+    cells = [cell.cell_contents for cell in python.__closure__ or ()]
+    called = [python.__globals__.get(name) for name in code.co_names] + cells
+    return not SECRET_WRITES.isdisjoint(code.co_names) or any(
+        may_write_secretly(one, seen) for one in called if is_jitted(one)
+    )
 
 
 def new_array_text(function: str, sizes: list[str], kind: Any) -> str:
