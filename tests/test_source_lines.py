@@ -16,6 +16,7 @@ import pytest
 
 import jittape as jt
 from jittape.core.tracebacks import of_user
+from jittape.recording.trace import current_trace
 from jittape.recording.trie import trie
 from jittape.runtime.counters import counters
 from processes import run_python
@@ -219,6 +220,7 @@ def test_a_variable_that_is_updated_needs_no_explanation():
 
 SCRIPT = """
 import jittape as jt
+from jittape.recording.trace import current_trace
 import numpy as np
 
 
@@ -266,3 +268,20 @@ def test_the_users_frames_stay_in_their_order():
         kept = kept.tb_next
     assert names == ["test_the_users_frames_stay_in_their_order", "callback"]
     assert of_user(None) is None
+
+
+def test_one_instruction_may_call_several_functions() -> None:
+    x = jt.constant(np.ones(3))
+    functions = (np.exp, np.sin, np.exp, jt.nn.relu, np.cumsum, np.sin)
+    called = []
+    for function in functions:
+        node = (function(x), current_trace().node)[1]
+        called.append(node.source.called)
+    assert [name for i, name in enumerate(called) if i != 3] == [
+        "np.exp",
+        "np.sin",
+        "np.exp",
+        "relu",
+        "np.cumsum",
+        "np.sin",
+    ]

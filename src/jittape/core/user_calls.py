@@ -33,7 +33,6 @@ __all__ = [
     "file_shown",
     "frame_of_user",
     "function_name",
-    "is_named_by_code",
     "is_of_user",
     "name_called_in",
     "named",
@@ -80,8 +79,6 @@ _RUNS_FUNCTION = "call_python"
 """Name of the function that runs what a `jt.function` wraps."""
 _OF_CLASS = ("__init__", "__call__", "call", "update_state")
 """Methods for which messages name the class: a layer, a loss or a metric."""
-_OF_PROTOCOL = ("__array_ufunc__", "array_ufunc", "__array_function__", "array_function")
-"""Methods of NumPy's protocols, for which messages name the function of NumPy."""
 _NAMESPACES = ("jittape.numpy_api.", "jittape.scipy.")
 """Modules whose functions have NumPy's and SciPy's names of arguments."""
 
@@ -144,18 +141,13 @@ def ufunc_name(ufunc: np.ufunc) -> str:
 def numpy_call(frame: FrameType) -> str | None:
     """Return the function of NumPy that called one of the protocol's methods in `frame`; None for other frames."""
     name = frame.f_code.co_name
-    if name in _OF_PROTOCOL[:2]:
+    if name in ("__array_ufunc__", "array_ufunc"):
         return ufunc_name(frame.f_locals["ufunc"])
-    if name in _OF_PROTOCOL[2:]:
+    if name in ("__array_function__", "array_function"):
         func = frame.f_locals["func"]
         module = func.__module__.replace("numpy", "np", 1)
         return f"{'np' if '._' in module else module}.{func.__name__}"
     return None
-
-
-def is_named_by_code(frame: FrameType) -> bool:
-    """Return whether `name_called_in` depends on the frame's code only, not on its variables."""
-    return frame.f_code.co_name not in (*_OF_CLASS, *_OF_PROTOCOL)
 
 
 def name_called_in(frame: FrameType | None) -> str:

@@ -11,7 +11,6 @@ from jittape.core.program import CallLine, SourceLine
 from jittape.core.user_calls import (
     called_and_user,
     frame_of_user,
-    is_named_by_code,
     is_of_user,
     name_called_in,
     numpy_call,
@@ -25,6 +24,11 @@ _lines: dict[tuple[SourceLine, str, str], CallLine] = {}
 """Lines of recorded ops, by line, function and layer: the 100,000 ops of a loop share the few lines of its body."""
 _places: dict[tuple[int, int, int], tuple[CallLine, CodeType, CodeType]] = {}
 """The same lines by running instruction and called function, with the code objects whose addresses are in the keys."""
+_NAMED_BY_VARIABLES = (
+    "__init__", "__call__", "call", "update_state",
+    "__array_ufunc__", "array_ufunc", "__array_function__", "array_function",
+)  # fmt: skip
+"""Functions for which `name_called_in` depends on the variables of the frame."""
 _LINES = 4096
 """Maximum number of lines that are kept."""
 
@@ -62,7 +66,7 @@ def recording_line() -> SourceLine | None:
         if len(_lines) >= _LINES:
             _lines.clear()
         call = _lines.setdefault(key, call)
-    if not layer_calls and called is not None and is_named_by_code(called):
+    if not layer_calls and called is not None and called.f_code.co_name not in _NAMED_BY_VARIABLES:
         if len(_places) >= _LINES:
             _places.clear()
         _places[place] = call, frame.f_code, called.f_code
