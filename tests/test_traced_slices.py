@@ -230,7 +230,9 @@ def test_slice_at_tensors_outside_of_loops() -> None:
     np.testing.assert_array_equal(jt.slice(x, [start[0], 1], [3, -1]), GRID[2:5, 1:])
     with pytest.raises(IndexError, match=r"\[slice\] a slice of 6 elements at 2 reaches beyond axis 0"):
         jt.slice(x, start, [6, 2]).numpy()
-    with pytest.raises(ValueError, match=r"\[slice\] size must be known where begin is a tensor"):
-        jt.slice(x, start, [6, -1])
+    for size in ([2, -1], jt.constant([2, -1])):
+        np.testing.assert_array_equal(jt.slice(x, start, size), GRID[2:4, 3:])
+    with pytest.raises(ValueError, match=r"\[slice\] begin .* reach beyond axis 1"):
+        jt.slice(x, start, [2, -2])
     with pytest.raises(TypeError, match=r"must be an integer scalar"):
         jt.slice(x, [jt.constant(1.0), 0], [1, 1])

@@ -244,7 +244,7 @@ class _UnknownShape(TensorShape):
         return False
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _UnknownShape)
+        return other is None or isinstance(other, _UnknownShape)
 
     def __hash__(self) -> int:
         return hash(_UnknownShape)

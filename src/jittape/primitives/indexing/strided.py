@@ -34,7 +34,7 @@ def slice_(input_: TensorLike, begin: Any, size: Any, name: str | None = None) -
     begin : sequence of int, or integer tensors
         First index of each dimension. Tensors may differ between calls and iterations.
     size : sequence of int
-        Shape of the result. It is structure, so no entry can be a tensor; where `begin` is a tensor, -1 is an error.
+        Shape of the result. Where it is -1, the rest of the dimension, the value of a tensor in `begin` is read.
     name : str, optional
         Ignored.
 
@@ -56,8 +56,13 @@ def slice_(input_: TensorLike, begin: Any, size: Any, name: str | None = None) -
     if not isinstance(begin, (list, tuple)) or not any(map(_is_unknown, begin)):
         return apply(_sliced, (input_,), (as_shape("slice", begin), as_shape("slice", size)))
     source = identity(input_) if isinstance(input_, (list, tuple)) else input_
-    begin = [start if _is_unknown(start) else index_of(start) for start in begin]
-    sizes = _sizes(begin, as_shape("slice", size), shape_of(source))
+    size = as_shape("slice", size)
+    rest = [count < 0 for count in size] + [False] * len(begin)  # `_sizes` refuses other lengths
+    begin = [
+        start if _is_unknown(start) and not reads else index_of(start)
+        for start, reads in zip(begin, rest, strict=False)
+    ]
+    sizes = _sizes(begin, size, shape_of(source))
     parts = zip(begin, sizes, shape_of(source), strict=True)
     starts = [
         checked_start("slice", start, count, axis, extent) if _is_unknown(start) else start
@@ -82,9 +87,6 @@ def _sizes(begin: Sequence[Any], size: tuple[int, ...], shape: tuple[int, ...]) 
     sizes = list(size)
     for axis, (start, count) in enumerate(zip(begin, size, strict=True)):
         if _is_unknown(start):
-            if count < 0:
-                message = f"[slice] size must be known where begin is a tensor, got {count} for axis {axis}"
-                raise named(ShapeError(message))
             continue
         left = shape[axis] - start
         sizes[axis] = left if count == -1 else count
