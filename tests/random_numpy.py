@@ -7,6 +7,7 @@ errors, and gradients with differences.
 from __future__ import annotations
 
 import argparse
+import operator
 import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -127,6 +128,8 @@ OPS = [
     Op("vstack", lambda a, b: np.vstack([a, b]), 2),
     Op("einsum", lambda a, b: np.einsum("...i,...i->...", a, b), 2),
     Op("split", lambda a: np.array_split(a, 2)[0]),
+    Op("<", operator.lt, 2, exact=True),
+    Op(">=", operator.ge, 2, exact=True),
     Op("index", lambda a: a[..., ::-1]),
     Op("row", lambda a: a[0]),
     Op("mask", lambda a: np.where(a > 0, a, 0), exact=True),
@@ -231,9 +234,7 @@ def disagreement(expression: Expression) -> str | None:
 
 # NumPy does not check the indices of `take` if the result is empty.
 EMPTY = "with size 0"
-REFUSALS = (
-    "[greater] is not defined for complex", "not defined for bool", "must be int", EMPTY,
-)  # fmt: skip
+REFUSALS = ("not defined for bool", "must be int", EMPTY)
 
 
 def _is_refused(op: Op, error: Exception) -> bool:

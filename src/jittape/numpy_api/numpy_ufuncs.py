@@ -54,6 +54,7 @@ __all__ = [
     "frexp",
     "heaviside",
     "hypot",
+    "in_order",
     "ldexp",
     "logaddexp2",
     "matvec",
@@ -164,6 +165,16 @@ def _first(x: Any, y: Any, among: Any, greatest: bool) -> Any:
     """Return `x` where it is not less (or not greater) than `y` or `among`, x or y, is nan, else `y`."""
     chosen = _precedes(y, x, True) if greatest else _precedes(x, y, True)
     return where(logical_or(is_nan(among), chosen), x, y)
+
+
+_REFLECTED = {"__gt__": np.less, "__ge__": np.less_equal, "__lt__": np.greater, "__le__": np.greater_equal}
+
+
+def in_order(reflected: str, x: Any, y: Any, error: TypeError) -> Any:
+    """Compare complex numbers as NumPy, by the name of the reflected operator; raise `error` for other operands."""
+    if reflected not in _REFLECTED or "is not defined for complex" not in str(error):
+        raise error
+    return _REFLECTED[reflected](x, y)
 
 
 COMPLEX_ORDER: dict[np.ufunc, Callable[[Any, Any], Any]] = {

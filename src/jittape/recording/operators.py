@@ -416,4 +416,4 @@ def _reflected(self: Operators, other: Any, method: str, error: TypeError) -> An
         found = getattr(type(other), method)(other, self) if hasattr(type(other), method) else NotImplemented
         if found is not NotImplemented:
             return found
-    raise error
+    return _protocol().numpy_ufuncs.in_order(method, self, other, error)
