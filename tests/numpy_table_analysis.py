@@ -218,6 +218,12 @@ CHOICES: list[Row] = [
         ),
         IN_PLACE,
     ),
+    *[
+        row(f"np.emath.{n}", options({}, arrays=(*ARRAYS, V - 0.5, np.abs(V) / 3)))
+        for n in ("arccos", "arcsin", "arctanh", "log", "log10", "log2", "sqrt")
+    ],
+    row("np.emath.logn", given((2.0, V), (V, 3), (-2, V))),
+    row("np.emath.power", given((V, 0.5), (V, 2), (2, -V), (INTS, -1))),
     row("np.real_if_close", options({}, arrays=(*ARRAYS, V + 1e-15j, V + 1e-3j))),
     row(
         "np.isclose",

@@ -373,3 +373,30 @@ def test_gradients_of_logistic_functions_in_their_tails(way: Any, dtype: str) ->
     for name, wanted in slopes.items():
         found = jt.grad(way(lambda x, name=name: jt.reduce_sum(getattr(jt.math, name)(x))))(x)
         np.testing.assert_allclose(found, wanted, rtol=4 * np.finfo(dtype).eps, err_msg=name)
+
+
+CUTS = {
+    "acos": (np.arccos, 1), "asin": (np.arcsin, 1), "atan": (np.arctan, 1j), "acosh": (np.arccosh, 1),
+    "asinh": (np.arcsinh, 1j), "atanh": (np.arctanh, 1), "sqrt": (np.sqrt, 1), "log": (np.log, 1), "rsqrt": (None, 1),
+}  # fmt: skip
+"""Complex functions, and the direction of their branch cuts."""
+
+
+@pytest.mark.parametrize("name", CUTS)
+def test_derivatives_on_both_sides_of_branch_cuts(name, mode):
+    """The sign of a zero imaginary (or real) part selects the side."""
+    reference, along = CUTS[name]
+    reference = reference or (lambda z: 1 / np.sqrt(z))
+    at = np.array([2.0, -2.0, 0.5, -0.5, -1.5, 3.0])
+    for zero in (0.0, -0.0):
+
+        def point(x, zero=zero):
+            z = np.empty(x.shape, "complex128")
+            z.real, z.imag = (x, zero) if along == 1 else (zero, x)
+            return z
+
+        differences = (reference(point(at + 1e-6)) - reference(point(at - 1e-6))) / (2e-6 * along)
+        with jt.GradientTape() as tape:
+            tape.watch(z := jt.constant(point(at)))
+            y = getattr(jt.math, name)(z)
+        np.testing.assert_allclose(np.conj(tape.gradient(y, z).numpy()), differences, rtol=1e-6)

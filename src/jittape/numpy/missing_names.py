@@ -37,7 +37,7 @@ MISSING = (
         "seterrcall geterrcall *bufsize", "compiled code has no such states", "jt.debugging.enable_check_numerics()"
     ),
     LeftOut(
-        "f2py distutils testing.* ctypeslib core lib.* emath dtypes rec show_* get_include info *test typename "
+        "f2py distutils testing.* ctypeslib core lib.* dtypes rec show_* get_include info *test typename "
         "mintypecode format_parser ScalarType sctypeDict typecodes sctypes fromregex little_endian",
         "this part of NumPy has nothing to do with tensors",
         "NumPy",

@@ -9,7 +9,7 @@ from jittape.numpy.namespaces import MODULES, names_of, namespace
 
 __all__ = ["NAMES", "find"]
 
-_PACKAGES = ("fft", "lib", "linalg", "random")
+_PACKAGES = ("emath", "fft", "lib", "linalg", "random")
 
 NAMES = names_of(np, [name for name in OWN if not name.startswith("_")], _PACKAGES, MODULES)
 """All public names."""

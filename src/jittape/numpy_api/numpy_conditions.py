@@ -169,6 +169,40 @@ def _real_if_close(a: Any, tol: Any = 100) -> Any:
     return real(a) if bool(np.all(np.abs(selecting_values_of(a).imag) < limit)) else identity(a)
 
 
+# ---- numpy.emath, whose results are complex if values demand it ------------------------------------------------------
+
+
+def _is_negative(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    return np.isreal(x) & (x < 0)
+
+
+def _is_beyond_1(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    return np.isreal(x) & (np.abs(x) > 1)
+
+
+def _complex_if(beyond: Callable[[Any], Any], x: Any) -> Any:
+    """Return `x` as complex numbers if values are where a function of real numbers is not defined; they are read."""
+    x = strong(x)
+    dtype = dtype_of(x)
+    if dtype.kind == "c" or not np.any(beyond(selecting_values_of(x))):
+        return x
+    return cast(x, np.complex64 if dtype.char in "fbhBH" else np.complex128)
+
+
+def _extended(function: Callable[..., Any], beyond: Callable[[Any], Any]) -> Callable[..., Any]:
+    return lambda x: function(identity(_complex_if(beyond, x)))
+
+
+def _extended_logn(n: Any, x: Any) -> Any:
+    x, n = (identity(_complex_if(_is_negative, a)) for a in (x, n))
+    return divide(np.log(x), np.log(n))
+
+
+def _extended_power(x: Any, p: Any) -> Any:
+    x, p = identity(_complex_if(_is_negative, x)), strong(p)
+    return np.power(x, multiply(p, 1.0) if np.any(_is_negative(selecting_values_of(p))) else p)
+
+
 def _isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: Any = False) -> Any:
     a, b = strong(a), strong(b)
     if dtype_of(b).kind in "biu":
@@ -297,6 +331,15 @@ CONDITIONS: dict[Any, Callable[..., Any]] = {
     np.packbits: on_values(np.packbits),
     np.piecewise: _piecewise,
     np.ravel_multi_index: on_values(np.ravel_multi_index),
+    np.emath.arccos: _extended(np.arccos, _is_beyond_1),
+    np.emath.arcsin: _extended(np.arcsin, _is_beyond_1),
+    np.emath.arctanh: _extended(np.arctanh, _is_beyond_1),
+    np.emath.log: _extended(np.log, _is_negative),
+    np.emath.log10: _extended(np.log10, _is_negative),
+    np.emath.log2: _extended(np.log2, _is_negative),
+    np.emath.logn: _extended_logn,
+    np.emath.power: _extended_power,
+    np.emath.sqrt: _extended(np.sqrt, _is_negative),
     np.real_if_close: _real_if_close,
     np.select: _select,
     np.sinc: _sinc,

@@ -354,7 +354,8 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
 
 _NAMES_OF_NO_CALL = (
     "apply_along_axis apply_over_axes bincount can_cast choose common_type compress diag_indices_from "
-    "diagflat digitize einsum_path extract geomspace histogram histogram2d histogram_bin_edges histogramdd "
+    "diagflat digitize einsum_path emath.arccos emath.arcsin emath.arctanh emath.log emath.log10 emath.log2 emath.logn "
+    "emath.power emath.sqrt extract geomspace histogram histogram2d histogram_bin_edges histogramdd "
     "intersect1d isin iscomplexobj isrealobj ix_ linalg.eig linalg.eigvals linalg.lstsq linspace logspace ndim "
     "packbits piecewise poly polydiv polyfit polymul ravel_multi_index real_if_close "
     "result_type roots setdiff1d setxor1d shape size tril_indices_from trim_zeros "

@@ -99,10 +99,10 @@ def numpy_swapaxes(a: Any, axis1: int, axis2: int) -> Any:
 
 
 def numpy_broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
-    """``np.broadcast_arrays``."""
-    arrays = [strong(a) for a in args]
+    """``np.broadcast_arrays``; None and texts, which matplotlib passes along, become arrays as in NumPy."""
+    arrays = [np.asarray(a) if a is None or isinstance(a, str) else strong(a) for a in args]
     shape = common_shape("broadcast_arrays", arrays)
-    return tuple([broadcast_to(a, shape) for a in arrays])
+    return tuple([(np.broadcast_to if dtype_of(a).kind in "OU" else broadcast_to)(a, shape) for a in arrays])
 
 
 def common_shape(function: str, arrays: Sequence[Any]) -> tuple[int, ...]:

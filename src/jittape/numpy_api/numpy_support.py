@@ -33,6 +33,7 @@ READS_VALUES: frozenset[Any] = frozenset(
         np.bincount,
         np.compress,
         np.digitize,
+        *[getattr(np.emath, name) for name in np.emath.__all__],
         np.extract,
         np.gcd,
         np.geomspace,
@@ -88,7 +89,7 @@ class Support(NamedTuple):
 def support(functions: dict[Any, Any], ufuncs: dict[Any, Any], of_values: frozenset[Any]) -> list[Support]:
     """Return the treatment of every function of NumPy, given the tables of recorded functions."""
     rows = []
-    for prefix, module in (("np", np), ("np.linalg", np.linalg), ("np.fft", np.fft)):
+    for prefix, module in (("np", np), ("np.linalg", np.linalg), ("np.fft", np.fft), ("np.emath", np.emath)):
         for name in sorted(module.__all__):
             function = getattr(module, name)
             if callable(function) and not isinstance(function, type):

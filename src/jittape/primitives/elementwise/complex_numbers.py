@@ -20,7 +20,7 @@ from jittape.primitives.broadcast import (
     require_equal,
 )
 from jittape.primitives.broadcast import conj as conj_of
-from jittape.primitives.elementwise.arithmetic import multiply, square, zero_dominant_multiply
+from jittape.primitives.elementwise.arithmetic import add, multiply, square, zero_dominant_multiply
 from jittape.primitives.elementwise.comparison import less, where
 from jittape.primitives.elementwise.division import reciprocal
 from jittape.primitives.record_parts import common_float, filled, floating, real_dtype, require_kinds
@@ -29,7 +29,18 @@ from jittape.typing import Tensor, TensorLike
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
-__all__ = ["angle", "cast", "cast_body", "complex", "conj", "imag", "imag_op", "real", "squared_magnitude"]
+__all__ = [
+    "angle",
+    "cast",
+    "cast_body",
+    "complex",
+    "conj",
+    "imag",
+    "imag_op",
+    "real",
+    "shifted",
+    "squared_magnitude",
+]
 
 
 # ---- casts -----------------------------------------------------------------------------------------------------------
@@ -245,3 +256,8 @@ def angle(input: TensorLike, name: str | None = None) -> Tensor:
     array([1.5708, 3.1416])
     """
     return apply(_angle_body, (input,))
+
+
+def shifted(x: Any, number: float) -> Any:
+    """Return ``x + number``; a zero imaginary part keeps its sign, which selects the side of a branch cut."""
+    return complex(add(real(x), number), imag(x)) if x.dtype.kind == "c" else add(x, number)

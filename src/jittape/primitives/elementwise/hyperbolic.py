@@ -19,6 +19,7 @@ from jittape.primitives.elementwise.arithmetic import (
 )
 from jittape.primitives.elementwise.bits import is_inf
 from jittape.primitives.elementwise.comparison import equal, logical_and, where
+from jittape.primitives.elementwise.complex_numbers import complex, imag, real, shifted
 from jittape.primitives.elementwise.division import reciprocal
 from jittape.primitives.elementwise.exponential import rsqrt
 from jittape.primitives.record_parts import common_float, floating, one_float, same_float, same_real_float
@@ -153,11 +154,18 @@ def _atanh_expression(m: Any, x: Any) -> Any:
     return m.copysign(0.5 * m.log1p(2 * a / (1 - a)), x)
 
 
+def _asinh_slope(x: Any) -> Any:
+    if x.dtype.kind != "c":
+        return rsqrt(add(square(x), 1))
+    turned = complex(negative(imag(x)), real(x))  # i x, with the signs of zeros
+    return multiply(rsqrt(shifted(turned, 1)), rsqrt(shifted(negative(turned), 1)))
+
+
 asinh_op = Primitive(
     "asinh",
     abstract_eval=same_float("asinh"),
     impl=np.arcsinh,
-    vjp=(lambda g, out, x: zero_dominant_multiply(g, rsqrt(add(square(x), 1))),),
+    vjp=(lambda g, out, x: zero_dominant_multiply(g, _asinh_slope(x)),),
     lowering=Map(_asinh_expression),
     promote_args=one_float,
 )
@@ -185,7 +193,7 @@ acosh_op = Primitive(
     "acosh",
     abstract_eval=same_float("acosh"),
     impl=np.arccosh,
-    vjp=(lambda g, out, x: zero_dominant_multiply(g, multiply(rsqrt(subtract(x, 1)), rsqrt(add(x, 1)))),),
+    vjp=(lambda g, out, x: zero_dominant_multiply(g, multiply(rsqrt(shifted(x, -1)), rsqrt(shifted(x, 1)))),),
     lowering=Map(_acosh_expression),
     promote_args=one_float,
 )

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from jittape.core.forms import Map
 from jittape.core.primitive import Primitive, apply
-from jittape.primitives.elementwise.arithmetic import add, negative, square, subtract, zero_dominant_multiply
+from jittape.primitives.elementwise.arithmetic import (
+    add,
+    multiply,
+    negative,
+    square,
+    subtract,
+    zero_dominant_multiply,
+)
+from jittape.primitives.elementwise.complex_numbers import shifted
 from jittape.primitives.elementwise.division import divide, reciprocal
 from jittape.primitives.elementwise.exponential import rsqrt
 from jittape.primitives.record_parts import common_float, one_float, same_float, same_real_float
@@ -99,11 +109,17 @@ def tan(x: TensorLike, name: str | None = None) -> Tensor:
     return apply(tan_op, (x,))
 
 
+def _asin_slope(x: Any) -> Any:
+    if x.dtype.kind != "c":
+        return rsqrt(subtract(1, square(x)))
+    return multiply(rsqrt(shifted(negative(x), 1)), rsqrt(shifted(x, 1)))
+
+
 asin_op = Primitive(
     "asin",
     abstract_eval=same_float("asin"),
     impl=np.arcsin,
-    vjp=(lambda g, out, x: zero_dominant_multiply(g, rsqrt(subtract(1, square(x)))),),
+    vjp=(lambda g, out, x: zero_dominant_multiply(g, _asin_slope(x)),),
     lowering=Map(lambda m, x: m.arcsin(x)),
     promote_args=one_float,
 )
@@ -131,7 +147,7 @@ acos_op = Primitive(
     "acos",
     abstract_eval=same_float("acos"),
     impl=np.arccos,
-    vjp=(lambda g, out, x: zero_dominant_multiply(g, negative(rsqrt(subtract(1, square(x))))),),
+    vjp=(lambda g, out, x: zero_dominant_multiply(g, negative(_asin_slope(x))),),
     lowering=Map(lambda m, x: m.arccos(x)),
     promote_args=one_float,
 )
