@@ -49,7 +49,7 @@ class Overhead:
 
 
 class Steps:
-    """Calls that assign six Variables, and methods."""
+    """Calls that assign six Variables or return what they assign, and methods."""
 
     def setup(self) -> None:
         self.x = jt.constant(np.ones(SMALL))
@@ -57,8 +57,10 @@ class Steps:
         self.other = jt.Variable(np.ones(SMALL))
         self.function = jt.function(self.assigned)
         self.argument = jt.function(lambda v, x: v * x)
+        self.returned = jt.function(lambda x: self.other.assign_sub(x))
         for _ in range(300):
             self.time_assignments()
+            self.time_returned_assignment()
             self.time_method()
             self.time_variable_argument()
 
@@ -72,6 +74,9 @@ class Steps:
 
     def time_assignments(self) -> None:
         self.function(self.x)
+
+    def time_returned_assignment(self) -> None:
+        self.returned(self.x)
 
     def time_method(self) -> None:
         self.scaled(self.x)

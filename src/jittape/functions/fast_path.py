@@ -55,7 +55,8 @@ def fast_call(
     `leaves` are those of a call that the trace holds for.
     """
     layout = compiled.layout
-    whole = len(compiled.tables or ()) == 1 and layout.plain_outputs and layout.results and not layout.boxed
+    computed = min(compiled.memory.outputs, default=0) >= layout.count  # not an input
+    whole = len(compiled.tables or ()) == 1 and computed and layout.results and not layout.boxed
     if not whole or concrete.prints or concrete.variables.may_change_shape(leaves) or marshaller() is None:
         return None
     return _FastPath(concrete, compiled, leaves).call
@@ -196,10 +197,11 @@ class _FastPath:
         avals, rebuild, assigned_at = concrete.avals, concrete.rebuild_tensors, concrete.assigned_at
         count, one = len(avals), concrete.returns_one
         several = None if one or rebuild is tuple or concrete.returns_none else rebuild
-        new_values = list(enumerate(concrete.assigned, count))
+        positions = [storage - self.compiled.layout.count for storage in self.compiled.memory.outputs]
+        new_values = list(zip(positions[count:], concrete.assigned, strict=True))
         run, free = marshaller(), list[_CallState]()
         assert run is not None
-        tables, self._keep = self._plans(new_values)
+        tables, self._keep = self._plans(positions[:count], new_values)
         (calls,) = self.compiled.tables or (0,)
         new_state, write = partial(self._new_state, tables), number_writer(self.numbers)
         unflatten_result = concrete.unflatten_result
@@ -253,12 +255,12 @@ class _FastPath:
                 workspace.leave()
             if result.__class__ is int:
                 if result == unassigned:
-                    for variable, buffer in zip(assigned_at(leaves), results[count:], strict=True):
-                        variable._set(buffer)
+                    for variable, position in zip(assigned_at(leaves), positions[count:], strict=True):
+                        variable._set(results[position])
                 elif result:
                     free.append(state)
                     return GUARD_FAILED
-                result = unflatten_result(results)
+                result = unflatten_result([results[position] for position in positions])
             elif several is not None:
                 result = several(result)
             counters.compiled_runs += 1
@@ -278,7 +280,7 @@ class _FastPath:
         return bool(whole and not (by_python or large or compiled.may_fail))
 
     def _plans(
-        self, assigned: Sequence[tuple[int, Variable | ArgumentVariable]]
+        self, returned_at: Sequence[int], assigned: Sequence[tuple[int, Variable | ArgumentVariable]]
     ) -> tuple[tuple[np.ndarray[Any, Any], ...], list[Any]]:
         """Return the plan of a call, followed by a plan that only checks if necessary, and the objects they point to.
 
@@ -288,7 +290,7 @@ class _FastPath:
         count = len(concrete.keys)
         several = Form.NOTHING if concrete.rebuild_tensors is None else Form.TUPLE
         form = Form.TENSOR if concrete.returns_one else Form.NONE if concrete.returns_none else several
-        returned = Returned(first, concrete.avals, form)
+        returned = Returned(first, tuple(zip(returned_at, concrete.avals, strict=True)), form)
         variables = [(i, self.bound[v.number] if isinstance(v, ArgumentVariable) else v) for i, v in assigned]
         table, kept = plan(count, self.entries, variables, returned)
         if not (self.draws or self.scalars.reads):

@@ -206,10 +206,10 @@ class Entry:
 
 
 class Returned(NamedTuple):
-    """The returned results, which are the first ones: the cell of the first, their avals and their form."""
+    """The returned results: the cell of the first result, positions among the results with avals, and the form."""
 
     cell: int
-    avals: Sequence[Aval]
+    results: Sequence[tuple[int, Aval]]
     form: Form
 
 
@@ -234,7 +234,7 @@ def plan(
     returned : Returned
     """
     variables = sum(entry.kind is Kind.VARIABLE for entry in entries)
-    head = [arguments, len(entries), variables, len(assigned), returned.cell, len(returned.avals)]
+    head = [arguments, len(entries), variables, len(assigned), returned.cell, len(returned.results)]
     head += [returned.form, id(None), id(-1), *map(id, TYPES)]
     words = list(head)
     kept: list[Any] = []
@@ -243,8 +243,8 @@ def plan(
     for position, variable in assigned:
         words += [0, 0, position, 0, id(variable), 0, 0]
         kept.append(variable)
-    for aval in returned.avals:
-        words += [0, 0, 0, 0, id(aval), 0, 0]
+    for position, aval in returned.results:
+        words += [0, 0, position, 0, id(aval), 0, 0]
         kept.append(aval)
     return np.array(words, np.int64), kept
 

@@ -229,10 +229,10 @@ class Marshaller(Arithmetic):
     def new_tensor(self, position: ir.Value, first_row: ir.Value) -> ir.Value:
         """Return a Tensor of a result; 0 with an error set if there is no memory."""
         tensor = self.call("PyType_GenericAlloc", self.types[Tensor], integer(0))
-        aval = self.load(self.row_of(self.builder.add(first_row, position)), 8 * Field.OBJECT)
+        row = self.row_of(self.builder.add(first_row, position))
         values = {
-            "_buffer": self.item(self.results, position),
-            "_aval": aval,
+            "_buffer": self.item(self.results, self.load(row, 8 * Field.POSITION)),
+            "_aval": self.load(row, 8 * Field.OBJECT),
             "_slot": self.head(Head.MINUS_ONE),
         }
         with self.builder.if_then(self.differ(tensor, integer(0)), likely=True):
