@@ -212,7 +212,7 @@ def test_a_model_with_its_own_step(capsys):
     assert float(model.w) == pytest.approx(2.0, abs=1e-3)
     assert len(history.history["mine"]) == 30
     printed = capsys.readouterr().out
-    assert "Epoch 30/30 1/1 mine: 0.0000" in printed.replace("\r", "\n")
+    assert f"Epoch 30/30 1/1 mine: {history.history['mine'][-1]:.4e}" in printed.replace("\r", "\n")
 
 
 def test_a_clone_has_weights_of_its_own():
@@ -543,3 +543,18 @@ def test_metrics_may_be_a_list_for_the_one_output() -> None:
     net = jt.keras.Sequential([jt.keras.layers.Input((1,)), jt.keras.layers.Dense(1)])
     net.compile("sgd", "mse", metrics=[["mae", "mse"]], weighted_metrics=[["mape"]])
     assert list(net.evaluate(x, y, verbose=0, return_dict=True)) == ["loss", "mae", "mape", "mse"]
+
+
+def test_validation_data_in_a_list_and_small_losses(capsys):
+    x, y = np.ones((8, 2), np.float32), np.ones((8, 1), np.float32)
+    model = keras.Sequential([keras.layers.Dense(1)])
+    model.build((None, 2))
+    model.set_weights([np.zeros((2, 1)), np.array([1.002])])
+    model.compile(keras.optimizers.SGD(0.0), "mse")
+    for held_out in ([x, y], (x, y), [x, y, np.ones(8)]):
+        history = model.fit(x, y, validation_data=held_out, verbose=2).history
+        np.testing.assert_allclose(history["val_loss"], 4e-6, rtol=1e-4)
+    assert "e-06 - val_loss: " in capsys.readouterr().out
+    for wrong in ([], [x, y, y, y]):
+        with pytest.raises(ValueError, match=r"validation_data must be a Dataset, \(x, y\)"):
+            model.fit(x, y, validation_data=wrong, verbose=0)

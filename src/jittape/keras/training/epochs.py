@@ -101,7 +101,10 @@ def warn_of_nan(loss: float) -> None:
 
 
 def _shown(logs: dict[str, Any]) -> str:
-    return " - ".join(f"{name}: {np.mean(value):.4f}" for name, value in logs.items())
+    numbers = [(name, float(np.mean(value))) for name, value in logs.items()]
+    return " - ".join(
+        [f"{name}: {x:.4e}" if 0 < abs(x) < 1e-3 else f"{name}: {x:.4f}" for name, x in numbers]
+    )
 
 
 def _print(verbose: Any, text: str) -> None:

@@ -291,13 +291,17 @@ def validation_of(
     TypeError
         If `steps` or `freq` is no integer.
     ValueError
-        If one is less than 1, or there are steps without data.
+        If one is less than 1, there are steps without data, or the data has more than three parts.
     """
     if data is None:
         if steps is not None:
             raise ValueError("[fit] validation_steps needs validation_data")
         return lambda epoch: None
-    parts = data if isinstance(data, tuple) else (data,)
+    parts = tuple(data) if isinstance(data, (tuple, list)) else (data,)
+    if not 1 <= len(parts) <= 3:
+        raise ValueError(
+            f"[fit] validation_data must be a Dataset, (x, y) or (x, y, sample_weight), got {len(parts)} parts"
+        )
     size = None if isinstance(parts[0], Dataset) else batch_size
     batches = batches_of((*parts, None, None)[:3], size, False)
     if steps is not None:
