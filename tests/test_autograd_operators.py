@@ -1,5 +1,6 @@
 """`jittape.autograd`: derivatives of functions of NumPy arrays, as HIPS autograd defines them."""
 
+import math
 import warnings
 from collections import OrderedDict, namedtuple
 
@@ -316,6 +317,54 @@ def test_products_by_a_known_program_keep_the_point():
             onp.testing.assert_allclose(vjp(seed), seed * wanted, rtol=1e-14)
         second = grad(lambda v, vjp=vjp: np.sum(vjp(v) ** 2))(X)  # records the function again
         onp.testing.assert_allclose(second, 2.0 * X * wanted**2, rtol=1e-14)
+
+
+def test_tangents_by_a_known_program_keep_the_point():
+    kept = []
+
+    def f(x):
+        y = np.exp(x) * x
+        kept[:] = [x, y]
+        return y
+
+    for scale in (1.0, 2.0, 3.0, 4.0):
+        at = scale * X
+        along = make_jvp(f)(at)
+        for direction in (X, onp.ones_like(X)):
+            value, tangent = along(direction)
+            kept[0][:] = 0.0
+            kept[1][:] = 0.0
+            onp.testing.assert_allclose(value, onp.exp(at) * at, rtol=1e-14)
+            onp.testing.assert_allclose(tangent, onp.exp(at) * (1.0 + at) * direction, rtol=1e-14)
+
+
+def test_repeated_tangents_record_and_interpret_nothing():
+    def tangent():
+        return make_jvp(lambda x: np.tanh(x) * x)(X)(X)
+
+    for _ in range(3):
+        tangent()
+    jt.reset_stats()
+    value, moved = tangent()
+    stats = jt.stats()
+    onp.testing.assert_allclose(value, onp.tanh(X) * X, rtol=1e-14)
+    onp.testing.assert_allclose(moved, (X / onp.cosh(X) ** 2 + onp.tanh(X)) * X, rtol=1e-13)
+    assert (stats.paths_recorded, stats.programs, stats.flushes) == (0, 0, 0)
+
+
+LOSING = {
+    "make_jvp": lambda: make_jvp(lambda x: x * float(x))(2.0)(1.0),
+    "deriv": lambda: deriv(lambda x: x * math.sin(x))(2.0),
+    "make_jvp in grad": lambda: grad(lambda y: make_jvp(lambda x: x * float(x) * y)(2.0)(1.0)[1])(1.0),
+    "make_vjp in grad": lambda: grad(lambda y: make_vjp(lambda x: x * float(x) * y)(2.0)[0](1.0))(1.0),
+}
+
+
+@pytest.mark.filterwarnings("ignore::jittape.errors.TapeExitWarning")
+@pytest.mark.parametrize("name", LOSING)
+def test_products_of_functions_that_take_a_value_raise(name):
+    with pytest.raises(TypeError, match="takes the value of a varied number"):
+        LOSING[name]()
 
 
 def test_products_whose_program_fails_are_recorded(monkeypatch):

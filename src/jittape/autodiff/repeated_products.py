@@ -1,4 +1,4 @@
-"""Vector-Jacobian products that run their program without recording, once it is known."""
+"""Vector-Jacobian and Jacobian-vector products that run their program without recording, once it is known."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from jittape.autodiff.tape_interval import TapeInterval
 from jittape.core.buffers import Buffer
 from jittape.recording.tensor import Tensor
 
-__all__ = ["RepeatedProducts"]
+__all__ = ["RepeatedProducts", "RepeatedTangents"]
 
 
 class _Known(NamedTuple):
@@ -17,6 +17,10 @@ class _Known(NamedTuple):
 
     program: Any
     slots: tuple[int, ...]
+
+
+_MOST_EDGES = 16
+"""Maximum number of edges that a known program replaces."""
 
 
 class RepeatedProducts:
@@ -90,3 +94,62 @@ class RepeatedProducts:
         if self._node.shortcuts is None:
             self._node.shortcuts = {}
         self._node.shortcuts[self._key] = _Known(self._program, self._slots)
+
+
+class RepeatedTangents:
+    """The value and the tangent of a target, of a tape that has been left.
+
+    Parameters
+    ----------
+    interval : TapeInterval
+        Nothing has been recorded after it.
+    target : Tensor
+    sources, tangents : list of Tensor
+        The primals, and computed tangents.
+    """
+
+    __slots__ = ("_inputs", "_key", "_node", "_tangents")
+
+    def __init__(
+        self, interval: TapeInterval, target: Any, sources: list[Any], tangents: list[Tensor]
+    ) -> None:
+        trace: Any = interval.trace
+        edge = None if trace.materialized else known_edge(interval, target, sources)
+        self._node = trace.node
+        self._inputs = list(trace.inputs)
+        self._tangents = tangents
+        self._key = None if edge is None else ("tangent", edge)
+
+    def run(self) -> tuple[Buffer, Buffer] | None:
+        """Return the value and the tangent if the program is known and does not fail, else None."""
+        shortcuts = self._node.shortcuts
+        program: Any = None if shortcuts is None or self._key is None else shortcuts.get(self._key)
+        if program is None:
+            return None
+        try:
+            value, tangent = program.run([*self._inputs, *[t._computed() for t in self._tangents]], [])
+        except Exception:  # recording the tangent raises an error that names the op
+            return None
+        return value, tangent
+
+    def remember(self, value: Any, tangent: Any) -> None:
+        """Compute the target and the tangent that was just recorded after it, and keep the program."""
+        trace, node, slots = tangent._trace, None, (value._slot, tangent._slot)
+        pending = value._buffer is None and tangent._buffer is None
+        if self._key is not None and pending and trace is value._trace and trace is not None:
+            node = trace.node
+        tangent._computed()
+        value._computed()
+        if node is None or node.n_inputs != len(self._inputs) + len(self._tangents):
+            return
+        at: Any = node
+        for _ in range(_MOST_EDGES):
+            if at is None or at is self._node or at.callback is not None:
+                break
+            at = at.parent
+        program = node.executables.get((slots, (), ()))
+        if at is not self._node or program is None:
+            return
+        if self._node.shortcuts is None:
+            self._node.shortcuts = {}
+        self._node.shortcuts[self._key] = program

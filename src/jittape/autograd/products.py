@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
+from jittape.autodiff.forward_mode import kept, record_tangents
 from jittape.autodiff.known_gradients import known_gradient
-from jittape.autodiff.repeated_products import RepeatedProducts
+from jittape.autodiff.repeated_products import RepeatedProducts, RepeatedTangents
 from jittape.autodiff.reverse import record_gradient
 from jittape.autodiff.tape import GradientTape
 from jittape.autograd.containers import Boxes, as_tensor, holds_boxes, is_box, leaves_of_value, like, mapped
@@ -88,6 +90,17 @@ def refuse_exits(tape: GradientTape) -> None:
                 f"{described((slot, code, at), found)} takes the value of a varied number, so its gradient would be "
                 "lost: write it with jittape.autograd.numpy, or take autograd.tracer.getval(x) to leave it out"
             )
+
+
+@contextmanager
+def _refusing_exits(fun: Callable[..., Any], boxes: Boxes) -> Iterator[None]:
+    """Raise `refuse_exits`' error if the value of a leaf is taken inside the context."""
+    tape = _tape(fun)
+    with tape:
+        for leaf in boxes.leaves:
+            tape._interval.watch(leaf)
+        yield
+        refuse_exits(tape)
 
 
 def gradient_of(
@@ -217,7 +230,8 @@ _Pullback = Callable[[list[Any], bool], Any]
 def _recorded_vjp(fun: Callable[..., Any], boxes: Boxes) -> tuple[_Pullback, list[Any], Any]:
     """Return the pullback, the outputs, and the structure of the value, which is None for one array."""
     of_leaves = _OfLeaves(fun, boxes)
-    outputs, pullback = vjp(of_leaves, *boxes.leaves, unconnected_gradients="zero")
+    with _refusing_exits(fun, boxes):
+        outputs, pullback = vjp(of_leaves, *boxes.leaves, unconnected_gradients="zero")
     structure = of_leaves.structure()
     return lambda seeds, _: pullback(seeds), outputs, structure
 
@@ -279,12 +293,55 @@ def make_jvp_of(fun: Callable[..., Any], x: Any) -> Callable[[Any], tuple[Any, A
             _seed(t, leaf.aval) for t, leaf in zip(_parts_like(boxes.argument, v), boxes.leaves, strict=True)
         ]
         boxes.host = boxes.host and not holds_boxes(v)
-        of_leaves = _OfLeaves(fun, boxes)
-        outputs, moved = jvp(of_leaves, boxes.leaves, tangents, unconnected_gradients="zero")
-        structure = of_leaves.structure()
+        outputs, moved, structure = (_host_jvp if boxes.host else _recorded_jvp)(fun, boxes, tangents)
+        if structure is None:
+            return boxes.as_output(outputs[0]), boxes.as_output(moved[0])
         return boxes.as_output(like(structure, outputs)), boxes.as_output(like(structure, moved))
 
     return jacobian_vector_product
+
+
+def _recorded_jvp(
+    fun: Callable[..., Any], boxes: Boxes, tangents: list[Tensor]
+) -> tuple[list[Any], list[Any], Any]:
+    """Return the outputs, their tangents, and the structure of the value, which is None for one array."""
+    of_leaves = _OfLeaves(fun, boxes)
+    with _refusing_exits(fun, boxes):
+        outputs, moved = jvp(of_leaves, boxes.leaves, tangents, unconnected_gradients="zero")
+    return outputs, moved, of_leaves.structure()
+
+
+def _host_jvp(
+    fun: Callable[..., Any], boxes: Boxes, tangents: list[Tensor]
+) -> tuple[list[Any], list[Any], Any]:
+    """`_recorded_jvp` of NumPy values, which runs a known program without recording the tangent."""
+    tape = _tape(fun, persistent=True)
+    interval = tape._interval
+    with tape:
+        given = own_handles(boxes.leaves)  # `fun` may write to its arguments
+        for leaf in boxes.leaves:
+            interval.watch(leaf)
+        of_leaves = _OfLeaves(fun, boxes)
+        outputs = of_leaves(*boxes.leaves)
+        refuse_exits(tape)
+    structure = of_leaves.structure()
+    repeated = RepeatedTangents(interval, outputs[0], given, tangents) if len(outputs) == 1 else None
+    found = None if repeated is None else repeated.run()
+    if found is not None:
+        value, tangent = (Tensor(None, -1, outputs[0]._aval, buffer) for buffer in found)
+        interval.release()
+        return [value], [tangent], structure
+    trace: Any = interval.trace
+    known = [bool(trace.slots_of(y)) for y in outputs]
+    with kept(trace):
+        query = interval.query(trace, [y for y, k in zip(outputs, known, strict=True) if k], given)
+        slots = tuple([trace.import_tensor(t) for t in tangents])
+        made = iter(record_tangents(trace, query.targets, query.sources, slots, query.view, True))
+    moved = [next(made) if k else None for k in known]
+    results = [zeros_of(y) if t is None else t for t, y in zip(moved, outputs, strict=True)]
+    if repeated is not None:
+        repeated.remember(outputs[0], results[0])
+    return outputs, results, structure
 
 
 def _parts_like(structure: Any, value: Any) -> list[Any]:
