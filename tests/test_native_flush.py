@@ -126,6 +126,30 @@ def test_known_steps_flush_without_python(name: str):
     assert {"_take_pending", "_run", "_distribute", "_end"} <= calls_of_python(step)
 
 
+def test_a_look_runs_no_python():
+    step = next(steps())
+    for _ in range(4):
+        step()
+    assert not {"_computed", "value_of", "flush"} & calls_of_python(step)
+
+
+def test_looks_give_the_lock_back():
+    """A look at a known value, at a failed one, and by another thread at a value of this one."""
+    x, i = jt.constant(X), jt.constant(np.array([0, 9]))
+    for _ in range(8):
+        lock = current_trace()._flushing
+        np.testing.assert_array_equal((x + 1.0).numpy(), X + 1.0)
+        assert not lock._is_owned()
+        with pytest.raises(IndexError):
+            jt.gather(x, i).numpy()
+        assert not lock._is_owned()
+        pending, found = x * 2.0, []
+        in_threads(lambda number, pending=pending, found=found: found.append(pending.numpy()), 2)
+        np.testing.assert_array_equal(found, [2.0 * X, 2.0 * X])
+        assert lock.acquire(blocking=False)
+        lock.release()
+
+
 def test_the_source_is_found_through_functions_of_jittape():
     """The first op of a step is recorded by code of jittape, which is no place where steps begin."""
     x = jt.constant(X)

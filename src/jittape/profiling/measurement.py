@@ -25,7 +25,7 @@ from jittape.profiling.flush_clock import LONG, FlushClock
 from jittape.profiling.op_costs import is_of_gradient
 from jittape.profiling.own_lines import own_line
 from jittape.recording import convert, trie_insertion
-from jittape.recording.flushing import Flushing
+from jittape.recording.flushing import FLUSH_CLOCKS, Flushing
 from jittape.recording.new_programs import new_program_at
 from jittape.recording.trie import Node
 from jittape.runtime import workspace
@@ -106,6 +106,7 @@ class Measurement:
 
     def start(self) -> None:
         """Begin to measure."""
+        FLUSH_CLOCKS.append(self)
         self._replacements.replace(Flushing, "flush", self.flushes.timed)
         self._replacements.replace(Flushing, "_new_executable", self._new_executable)
         self._replacements.replace(Function, "_trace_for", self._trace_for)
@@ -131,6 +132,7 @@ class Measurement:
         self.ended = now()
         self.flushes.resume()
         self._replacements.restore()
+        FLUSH_CLOCKS.remove(self)
         for restore in self._restore.values():
             restore()
         self._restore.clear()

@@ -26,12 +26,14 @@ from jittape.runtime.gc_tracking import untrack_all
 from jittape.runtime.path_executable import PathExecutable
 from jittape.transform.op_paths import Key, cut_program, parts_of
 
-__all__ = ["LOOP", "Assignment", "Flushing", "live_among"]
+__all__ = ["FLUSH_CLOCKS", "LOOP", "Assignment", "Flushing", "live_among"]
 
 Assignment = tuple[Variable, int, Node, Any]
 """A Variable, the slot of its new value, the node of the assignment, and the previous assignment or None."""
 _VARIANTS_PER_NODE = 16
 """Maximum number of executables that a node keeps, one for each set of live values."""
+FLUSH_CLOCKS: list[Any] = []
+"""The profiles that time `Flushing.flush`. Machine code leaves flushes to that method while there is one."""
 LOOP = 100
 """Number of flushes of known paths after which machine code records.
 

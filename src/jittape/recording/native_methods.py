@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
+from threading import RLock
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from jittape.numpy_api.dtype_objects import DType
 from jittape.primitives.elementwise import arithmetic, bits, comparison, division
 from jittape.primitives.elementwise.complex_numbers import cast_body
 from jittape.primitives.indexing.getitem import PLANS
-from jittape.recording.flushing import LOOP, Flushing
+from jittape.recording.flushing import FLUSH_CLOCKS, LOOP, Flushing
 from jittape.recording.lost_writes import ROW
 from jittape.recording.machine_code import path_tables
 from jittape.recording.machine_code.method_module import Method, MethodModule, SlotsOfClass
@@ -126,10 +127,11 @@ def _methods() -> list[Method]:
         Method(Trace, "tensors_at", ONE_ARGUMENT, "emit_methods.define_tensors_at"),
         Method(Slots, "tensor_of_array", ONE_ARGUMENT, "emit_methods.define_tensor_of_array"),
         Method(Flushing, "_run_known", ONE_ARGUMENT, "emit_flush.define_run_known"),
+        Method(Flushing, "value_of", ONE_ARGUMENT, "emit_steps.define_value_of"),
         Method(Flushing, "_take_pending", NO_ARGUMENT, "emit_methods.define_take_pending"),
         Method(Flushing, "_distribute", BY_NAMES, "emit_methods.define_distribute"),
         Method(Buffer, "view", NO_ARGUMENT, "emit_methods.define_view"),
-        Method(Operators, "numpy", NO_ARGUMENT, "emit_methods.define_numpy"),
+        Method(Operators, "numpy", NO_ARGUMENT, "emit_steps.define_numpy"),
     ]
     for name in _OPS:
         for reflected in (False, True):
@@ -192,6 +194,9 @@ _KNOWN: dict[str, Any] = {
     **{kind.__name__: kind for kind in (FastRun, GeneralPathExecutable, PathExecutable)},
     **{kind.__name__: kind for kind in (PoisonedWorkspace, Workspace)},
     "PoisonedWorkspace.poison": PoisonedWorkspace.poison,
+    "RLock": type(RLock()),
+    "RLock.acquire": type(RLock()).acquire,
+    "RLock.release": type(RLock()).release,
     **{
         kind.__name__: kind for kind in (tuple, list, dict, slice, str, float, int, bool, complex, np.ndarray)
     },
@@ -211,7 +216,6 @@ _KNOWN: dict[str, Any] = {
     "ArrayMethods._sorted": ArrayMethods._sorted,
     "Tensor._assign_result": Tensor._assign_result,
     "Tensor._become": Tensor._become,
-    "Tensor._computed": Tensor._computed,
     "Trace._flush_over_limit": Trace._flush_over_limit,
     "UNPLACED": UNPLACED,
     "Variable._assign_result": Variable._assign_result,
@@ -222,6 +226,7 @@ _KNOWN: dict[str, Any] = {
     "slice(None)": slice(None),
     "CLEARED": CLEARED,
     "LARGE": LARGE,
+    "FLUSH_CLOCKS": FLUSH_CLOCKS,
     "LOOP": LOOP,
     "ROW": ROW,
     "NOTHING_WRITTEN": NOTHING_WRITTEN,

@@ -17,7 +17,7 @@ from jittape.recording.machine_code.emit_operands import New, OwnedObjects, chan
 from jittape.runtime.emit_result_sets import let_next_be_first, take_first
 from jittape.runtime.emit_runner import fill_cells
 
-__all__ = ["add_live", "clear", "define_run_known", "give", "needed_slots"]
+__all__ = ["add_live", "clear", "define_run_known", "give", "needed_slots", "run_known"]
 
 
 # ---- parts that other methods have, too --------------------------------------------------------------------------
@@ -88,7 +88,15 @@ _OWNED = (
 
 def define_run_known(new: New, function: ir.Function) -> None:
     """Emit ``Flushing._run_known(self, wanted)``."""
-    _KnownRun(new, function).emit()
+    code = new(function)
+    code.builder.ret(run_known(new, code, *function.args))
+
+
+def run_known(new: New, code: ObjectCode, trace: ir.Value, wanted: ir.Value) -> ir.Value:
+    """Return whether a flush was a known run, as a bool of Python; the caller holds the lock of the trace."""
+    return code.call_shared(
+        "jittape_run_known", lambda function: _KnownRun(new, function).emit(), trace, wanted
+    )
 
 
 class _KnownRun:

@@ -26,7 +26,6 @@ __all__ = [
     "define_binary",
     "define_distribute",
     "define_import_tensor",
-    "define_numpy",
     "define_take_pending",
     "define_tensor_of_array",
     "define_tensors_at",
@@ -300,42 +299,6 @@ def define_view(new: New, function: ir.Function) -> None:
     code.builder.ret(read_only_view(code, buffer, python))
     code.begin(python)
     call_by_position(code, code.known("Buffer.view"), buffer)
-
-
-def define_numpy(new: New, function: ir.Function) -> None:
-    """Emit ``Operators.numpy(self)`` outside tapes, which note looks at values."""
-    code = new(function)
-    own, _ = function.args
-    python, raised, drop = (code.block(name) for name in ("python", "raised", "drop"))
-    builder, none, memory = code.builder, code.known("None"), code.words(1)
-    trace = recorder(code, python)
-    intervals = code.get_unchecked(trace, "Trace.intervals")
-    code.decref(trace)
-    code.require(code.differ(intervals, integer(0)), python)
-    code.require_same(python, (code.call("PyList_Size", intervals), integer(0)))
-    is_variable = code.is_a(own, "Variable")
-    code.require(builder.or_(code.is_a(own, "Tensor"), is_variable), python)
-    with builder.if_then(is_variable):
-        code.require_same(python, (code.get(own, "_assigned_in", python), none))
-    buffer = code.get(own, "_buffer", python)
-    code.write(memory, own)
-    with builder.if_else(code.same(buffer, none), likely=False) as (pending, computed):
-        with pending:
-            made = code.call_object(code.known("Tensor._computed"), memory, integer(1))
-            code.require(code.differ(made, integer(0)), raised)
-            code.write(memory, made)
-        with computed:
-            code.write(memory, code.incref(buffer))
-    view = read_only_view(code, code.read(memory), drop)
-    code.decref(code.read(memory))
-    builder.ret(view)
-    code.begin(raised)
-    builder.ret(integer(0))
-    code.begin(drop)
-    code.decref(code.read(memory))
-    builder.branch(python)
-    code.begin(python)
-    call_by_position(code, code.known("Operators.numpy"), own)
 
 
 # ---- calls of the Python methods -------------------------------------------------------------------------------------
