@@ -124,3 +124,34 @@ def test_a_variable_number_of_arguments_keeps_its_defaults_apart() -> None:
     assert f(X, X, n=3).tolist() == [4.0, 8.0]
     assert f(X, n=3, other=X).tolist() == [4.0, 8.0]
     assert f.trace_count == 3
+
+
+def test_an_input_signature_may_leave_out_parameters_with_defaults() -> None:
+    f = jt.function(lambda x, n=2: x * n, input_signature=[jt.TensorSpec([None], jt.float64)])
+    for _ in range(3):
+        assert f(X).tolist() == f(X, 2).tolist() == f(X, n=2).tolist() == [2.0, 4.0]
+    assert f.trace_count == 1
+    for wrong in ({"n": 3}, {"m": 2}):
+        with pytest.raises(TypeError):
+            f(X, **wrong)
+    with_number = jt.function(
+        lambda x, n=2.0: x * n,
+        input_signature=[jt.TensorSpec([None], jt.float64), jt.TensorSpec([], jt.float64)],
+    )
+    assert [with_number(X).tolist(), with_number(X, 3.0).tolist()] == [[2.0, 4.0], [3.0, 6.0]]
+    assert with_number.trace_count == 1
+
+
+def test_a_concrete_function_takes_its_default_arguments_by_position() -> None:
+    class Model:
+        @jt.function
+        def scaled(self, x: Any, n: int = 2) -> Any:
+            return x * n
+
+    for function in (Model().scaled, jt.function(lambda x, n=2: x * n)):
+        concrete = function.get_concrete_function(jt.TensorSpec([2], jt.float64))
+        for result in (concrete(X), concrete(X, 2), concrete(X, n=2)):
+            assert result.tolist() == [2.0, 4.0]
+        for args in ((X, 3), (X, 2, 2)):
+            with pytest.raises(TypeError):
+                concrete(*args)

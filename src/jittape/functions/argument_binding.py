@@ -162,8 +162,11 @@ def _by_parameters(
 ) -> Call | None:
     """Return the call with the parameters of the Python function; None if they do not fit."""
     expected, expected_by_name = call.unflatten(call.leaves)
-    names = parameters_of(python)[skip:][: len(expected)]
-    given: dict[int | str, Any] = dict(enumerate(args))
+    every = parameters_of(python)[skip:]
+    names = every[: len(expected)]
+    if len(args) > max(len(every), len(expected)):
+        return None
+    given: dict[int | str, Any] = {i if i < len(expected) else every[i]: x for i, x in enumerate(args)}
     for name, value in kwargs.items():
         key = names.index(name) if name in names else name
         if key in given:

@@ -211,8 +211,10 @@ class Function(FunctionInterface):
                 args, kwargs = parameters.as_positional(owner, args, kwargs)
             except TypeError as error:
                 raise TypeError(f"{self._name}() {error}") from None
-        if self._input_signature is not None and not self._flat_signature.takes(args):
-            args = match_signature(self._name, args, self._input_signature)
+        signature = self._input_signature
+        if signature is not None and not self._flat_signature.takes(args):
+            args = parameters.with_length(len(owner), args, len(signature)) or args
+            args = match_signature(self._name, args, signature)
         return flatten_call(args, kwargs)
 
     @functools.cached_property
