@@ -20,7 +20,7 @@ SPHINX := $(BIN)/sphinx-build -W --keep-going -d docs/_build/doctrees
 PAGES = $(filter-out docs/generated/% docs/gallery/% docs/executed/% docs/tutorials/%,$(wildcard docs/*.rst docs/*/*.rst))
 PYTEST ?= -n auto --maxprocesses=8
 # What records, and takes the arguments of functions, with and without machine code that works on Python objects.
-BOTH_WAYS := $(addprefix tests/test_,recording.py tape.py function.py failed_flush.py rollback.py fast_run.py)
+BOTH_WAYS := $(addprefix tests/test_,recording.py tape.py function.py failed_flush.py rollback.py fast_run.py shared_values.py)
 # The tests that draw programs; the others of their folder are the same in each run.
 FUZZED := $(addprefix tests/fuzz/test_,njit_programs.py programs.py random_numpy.py schedules_fuzz.py segments_fuzz.py)
 FUZZ ?= --programs 2000 --seed $(shell date +%s)

@@ -229,7 +229,7 @@ def test_an_interrupt_while_values_are_handed_out(monkeypatch: pytest.MonkeyPatc
     v.assign(x)
     w.assign(x[0])
 
-    def halfway(trace: Any, alive: Any, buffers: Any) -> None:
+    def halfway(trace: Any, alive: Any, assigned: Any, buffers: Any) -> None:
         v._adopt(buffers[len(alive)])
         raise KeyboardInterrupt
 

@@ -40,23 +40,24 @@ def known_edge(interval: TapeInterval, target: Any, sources: Any) -> Known | Non
         or trace is not active.recorder
         or interval.recording
         or target.__class__ is not Tensor
-        or target._trace is not trace
         or interval._watched_variables
         or interval._earlier
         or trace.former
+        or target._trace is not trace
     ):
         return None
+    slot = target._slot  # at once, as with the sources: another thread may import the tensor
     slots: list[tuple[int, ...]] = []
     variables, written = trace.variables, trace.written
     for source in sources if sources.__class__ is list or sources.__class__ is tuple else (sources,):
         if source.__class__ is Variable and id(source) in variables:
             slots.append(variables[id(source)][1])
-        elif source.__class__ is Tensor and source._trace is trace and id(source) not in written:
+        elif source.__class__ is Tensor and id(source) not in written and source._trace is trace:
             slots.append((source._slot,))
         else:
             return None
     view = _new(TapeView, (tuple(interval._segments), tuple(interval._watches), interval._accessed))
-    return target._slot, tuple(slots), view
+    return slot, tuple(slots), view
 
 
 def known_gradient(interval: TapeInterval, target: Any, sources: Any) -> Any:

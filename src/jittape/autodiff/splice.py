@@ -97,7 +97,7 @@ def _needed(path: Path, view: TapeView) -> set[int]:
 def _shared(old: Trace, onto: Trace, kept: set[int], inputs: set[int]) -> dict[int, int]:
     """Return the slots of inputs of `old` that `onto` has imported too."""
     shared: dict[int, int] = {}
-    for slot, tensor, buffer in old.imported.values():
+    for slot, tensor, buffer in list(old.imported.values()):  # other threads may add to it
         if slot in kept and slot in inputs and tensor._buffer is buffer:
             known = onto.slot_of(tensor)
             if known is not None:
@@ -146,7 +146,7 @@ def _move_tensors(old: Trace, onto: Trace, path: Path, slots: dict[int, int]) ->
         assert tensor._buffer is not None
         old.imported[id(tensor)] = (tensor._slot, tensor, tensor._buffer)
     inputs = set(path.inputs)
-    for old_slot, tensor, buffer in old.imported.values():
+    for old_slot, tensor, buffer in list(old.imported.values()):  # other threads may add to it
         slot = slots.get(old_slot)
         if slot is None:
             continue

@@ -8,14 +8,14 @@ from typing import Any
 
 from jittape.core.buffers import Buffer
 from jittape.core.primitive import active_recorder
-from jittape.recording.flushing import Assignment
+from jittape.recording.flushing import Assignments
 from jittape.recording.trace import current_trace
 from jittape.recording.variable import Variable
 
 __all__ = ["roll_back", "snapshot"]
 
 
-Snapshot = tuple[Any, dict[int, Assignment], dict[int, Assignment], Sequence[Variable], list[Buffer]]
+Snapshot = tuple[Any, Assignments, Assignments, Sequence[Variable], list[Buffer]]
 """The recorder, its dictionary of pending assignments and a copy of that, the Variables, and their values.
 
 A flush replaces the dictionary, so `roll_back` detects a flush.

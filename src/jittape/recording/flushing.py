@@ -26,10 +26,12 @@ from jittape.runtime.gc_tracking import untrack_all
 from jittape.runtime.path_executable import PathExecutable
 from jittape.transform.op_paths import Key, cut_program, parts_of
 
-__all__ = ["FLUSH_CLOCKS", "LOOP", "Assignment", "Flushing", "live_among"]
+__all__ = ["FLUSH_CLOCKS", "LOOP", "Assignments", "Flushing", "live_among"]
 
 Assignment = tuple[Variable, int, Node, Any]
 """A Variable, the slot of its new value, the node of the assignment, and the previous assignment or None."""
+Assignments = dict[int, Assignment]
+"""Assignments by the identities of their Variables."""
 _VARIANTS_PER_NODE = 16
 """Maximum number of executables that a node keeps, one for each set of live values."""
 FLUSH_CLOCKS: list[Any] = []
@@ -85,7 +87,7 @@ class Flushing:
     intervals: list[ref[Any]]
     pending: list[Tensor]
     materialized: list[Callable[[], Tensor | None]]
-    assigned: dict[int, Assignment]
+    assigned: Assignments
     large: bool
     holders: int
     lost: TicketQueue
@@ -120,8 +122,9 @@ class Flushing:
         return buffer
 
     def forget_assignment(self, variable: Variable) -> None:
-        """Drop the pending assignment of `variable`, which has another value now."""
-        self.assigned.pop(id(variable), None)
+        """Drop the pending assignment of `variable`, which gets another value, or wait while a thread runs it."""
+        with self._flushing:
+            self.assigned.pop(id(variable), None)
 
     def release_lost(self) -> None:
         """Release the traces that deallocated tapes of this thread held."""
@@ -167,7 +170,7 @@ class Flushing:
 
     def _flush(self, wanted: Tensor | None, is_current: bool) -> None:
         """Flush, without ending the trace."""
-        pending, alive, needed = self._take_pending()
+        pending, alive, assigned, needed = self._take_pending()
         if wanted is not None and wanted._buffer is None:
             for tensor in alive:
                 if tensor is wanted:
@@ -182,10 +185,10 @@ class Flushing:
         counters.flushes += 1
         buffers = None
         try:
-            buffers = self._run(needed, available, goes_on)
-            self._commit(alive, buffers, goes_on)
+            buffers = self._run(needed, assigned, available, goes_on)
+            self._commit(alive, assigned, buffers, goes_on)
         except Exception as error:
-            self._salvage(pending, alive, available, error)
+            self._salvage(pending, alive, assigned, available, error)
             if isinstance(error, MemoryError):
                 raise MemoryError(f"{error}; {_MEMORY_ADVICE}") from None
             raise
@@ -194,7 +197,7 @@ class Flushing:
             if buffers is None:
                 self._keep_pending(alive, needed, available)
             else:  # a Variable may have been updated in place, which must not happen twice
-                self._commit(alive, buffers, goes_on)
+                self._commit(alive, assigned, buffers, goes_on)
                 self.pending = [tensor for tensor in self.pending if tensor._buffer is None]
             raise
 
@@ -205,14 +208,15 @@ class Flushing:
         """
         return False
 
-    def _take_pending(self) -> tuple[list[Tensor], list[Tensor], tuple[int, ...]]:
-        """Return the pending tensors, the live ones, and the slots of the live ones and of new values of Variables."""
+    def _take_pending(self) -> tuple[list[Tensor], list[Tensor], Assignments, tuple[int, ...]]:
+        """Return the pending tensors, the live ones, a copy of `assigned`, and the slots of the last two."""
         pending, self.pending = self.pending, []
         alive = live_among(pending) if pending else []
         needed = [t._slot for t in alive]
-        if self.assigned:
-            needed += [slot for _, slot, _, _ in self.assigned.values()]
-        return pending, alive, tuple(needed)
+        assigned = self.assigned.copy()
+        if assigned:
+            needed += [slot for _, slot, _, _ in assigned.values()]
+        return pending, alive, assigned, tuple(needed)
 
     def _available(self) -> list[Tensor]:
         """Return the computed results that programs can take as inputs, one for each slot.
@@ -222,10 +226,12 @@ class Flushing:
         held = [t for r in self.materialized if (t := r()) is not None]
         return list({t._slot: t for t in held if t._trace is self and t._buffer is not None}.values())
 
-    def _run(self, needed: tuple[int, ...], available: list[Tensor], goes_on: bool) -> list[Buffer]:
+    def _run(
+        self, needed: tuple[int, ...], assigned: Assignments, available: list[Tensor], goes_on: bool
+    ) -> list[Buffer]:
         node = self.node
         slots = tuple([t._slot for t in available]) if available else ()
-        key = (needed, slots, self._donated(needed) if self.large and not goes_on else ())
+        key = (needed, slots, self._donated(needed, assigned) if self.large and not goes_on else ())
         executable = node.executables.get(key)
         if executable is None:
             counters.paths_recorded += 1
@@ -240,13 +246,13 @@ class Flushing:
         counters.last = executable
         return executable.run(self.inputs, [t._buffer for t in available] if available else [])
 
-    def _donated(self, needed: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
+    def _donated(self, needed: tuple[int, ...], assigned: Assignments) -> tuple[tuple[int, int], ...]:
         """Return large old values that new ones may overwrite, as pairs of positions in the inputs and in `needed`.
 
         Only a flush that ends the trace may overwrite them: else values may be computed from them again.
         """
-        first = len(needed) - len(self.assigned)
-        buffers = [variable._buffer for variable, *_ in self.assigned.values()]
+        first = len(needed) - len(assigned)
+        buffers = [variable._buffer for variable, *_ in assigned.values()]
         large = [(buffer, first + i) for i, buffer in enumerate(buffers) if buffer.nbytes >= LARGE]
         positions = {id(value): i for i, value in enumerate(self.inputs)}
         return tuple([(positions[id(buffer)], output) for buffer, output in large if id(buffer) in positions])
@@ -275,8 +281,10 @@ class Flushing:
     def _build_executable(self, key: Key) -> PathExecutable:
         return PathExecutable(*parts_of(growing_path(self.node), key, self.inputs))
 
-    def _commit(self, alive: list[Tensor], buffers: list[Buffer], goes_on: bool) -> None:
-        self._distribute(alive, buffers)
+    def _commit(
+        self, alive: list[Tensor], assigned: Assignments, buffers: list[Buffer], goes_on: bool
+    ) -> None:
+        self._distribute(alive, assigned, buffers)
         if goes_on:
             self._keep(alive)
 
@@ -289,17 +297,24 @@ class Flushing:
         former = [ref(t) for r in self.materialized if (t := r()) is not None]
         self.materialized = [*former, *[_Held(t) if self.intervals else ref(t) for t in computed]]
 
-    def _distribute(self, alive: list[Tensor], buffers: list[Buffer]) -> None:
+    def _distribute(self, alive: list[Tensor], assigned: Assignments, buffers: list[Buffer]) -> None:
         """Give the first buffers to the tensors and the others to the assigned Variables."""
         values = iter(buffers)
         for tensor in alive:
             tensor._buffer = next(values)
-        if self.assigned:
-            for variable, _, _, _ in self.assigned.values():
-                variable._buffer = next(values)  # as `_adopt` does, in half the time
-                variable._assigned_in = variable._trace = None
-                variable._slot = -1
-            self.assigned = {}  # last: after an interrupt the next flush runs the assignments again
+        if assigned:
+            fresh: Assignments = {}
+            for (number, assignment), value in zip(assigned.items(), values, strict=True):
+                variable, before = assignment[0], assignment[0]._buffer  # noqa: F841 - deallocated later
+                # The trace's own thread, if it is another one, may have assigned again meanwhile. From here on nothing
+                # is called or deallocated, so no other thread and no handler can run.
+                if number in self.assigned and self.assigned[number] is assignment:
+                    del self.assigned[number]
+                    variable._buffer = value  # as `_adopt` does, in half the time
+                    variable._assigned_in = variable._trace = None
+                    variable._slot = -1
+            if not self.assigned:
+                self.assigned = fresh  # so that `roll_back` detects the flush
 
     def _keep_pending(self, alive: list[Tensor], needed: tuple[int, ...], available: list[Tensor]) -> None:
         """Keep everything pending after an interrupt, except what depends on a loop.
@@ -332,11 +347,16 @@ class Flushing:
                 kept[0]._assigned_in = kept[0]._trace = self
 
     def _salvage(
-        self, pending: list[Tensor], alive: list[Tensor], available: list[Tensor], error: Exception
+        self,
+        pending: list[Tensor],
+        alive: list[Tensor],
+        assigned: Assignments,
+        available: list[Tensor],
+        error: Exception,
     ) -> None:
         """Compute what does not fail, after a failed run: see `flush`. Only an interrupt leaves anything pending."""
         buffers: list[Buffer | None]
-        versions = [list(_versions(last)) for last in self.assigned.values()]
+        versions = [list(_versions(last)) for last in assigned.values()]
         slots = [t._slot for t in alive] + [slot for own in versions for _, slot, *_ in own]
         failed = FailedBuffer(error)
         try:
@@ -354,9 +374,13 @@ class Flushing:
             else:
                 tensor._buffer = buffer
         values = iter(buffers[len(alive) :])
-        for own in versions:
-            _adopt_last_valid(own, list(islice(values, len(own))), first)
-        self.assigned = {}
+        for (number, last), own in zip(assigned.items(), versions, strict=True):
+            found = list(islice(values, len(own)))
+            if self.assigned.get(number) is last:
+                del self.assigned[number]
+                _adopt_last_valid(own, found, first)
+        if not self.assigned:
+            self.assigned = {}  # another one, so that `roll_back` detects the flush
         self.materialized.extend([ref(t) for t in alive if t._buffer is not failed])
 
 

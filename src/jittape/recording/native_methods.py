@@ -288,5 +288,5 @@ def _counts_references(found: Sequence[NativeMethod]) -> bool:
     trace, aval = Trace(), Aval((), np.dtype(float))
     kept = Tensor(trace, 0, aval)
     trace.pending = [kept, Tensor(trace, 1, aval)]
-    _, alive, needed = taken(trace)
+    _, alive, _, needed = taken(trace)
     return len(alive) == 1 and alive[0] is kept and needed == (0,)

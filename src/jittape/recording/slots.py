@@ -85,6 +85,8 @@ class Slots(Flushing):
         number = id(a)
         if a.__class__ is Variable:
             self.variables[number] = self._with_version(a, slot)
+            if a._assigned_in is not None and a._assigned_in is not self:
+                return  # another thread has just assigned: the next read imports the new value
         else:
             former = a._trace
             if former is not None and former.holders:

@@ -33,7 +33,7 @@ from jittape.core.program import Aval
 from jittape.core.tickets import TicketQueue
 from jittape.core.traced_scalar import TracedScalar
 from jittape.recording.convert import convert_to_tensor
-from jittape.recording.flushing import Assignment
+from jittape.recording.flushing import Assignments
 from jittape.recording.loop_windows import LoopWindows, flush_over_limit
 from jittape.recording.scalar_inputs import converted_sequences, scalar_inputs
 from jittape.recording.slots import NOTHING_WRITTEN, SCALARS, Slots
@@ -108,7 +108,7 @@ class Trace(Slots):
         self.materialized = []
         self.imported = {}
         self.variables = {}
-        self.assigned: dict[int, Assignment] = {}
+        self.assigned: Assignments = {}
         self.callbacks: dict[int, Callable[..., Any]] = {}
         self.limit = config._max_pending_ops
         self.windows: LoopWindows | None = None
@@ -264,14 +264,16 @@ class Trace(Slots):
         if a._assigned_in is not None:
             if a._assigned_in is not self:
                 a._assigned_in.flush()
-            elif a._slot < 0:
+            elif a._slot < 0 or a._trace is not self:
                 self._read_version(a)
         return a
 
     def _read_version(self, variable: Variable) -> None:
         """Give `variable`, which was assigned in this trace, a slot for its new version."""
-        number, before = id(variable), self.node
-        key = (read_variable, (variable.trainable,), self.assigned[number][1])
+        number, before, assignment = id(variable), self.node, self.assigned.get(id(variable))
+        if assignment is None:  # another thread has just run it
+            return
+        key = (read_variable, (variable.trainable,), assignment[1])
         node = before.children.get(key) or insert_call(before, key, (variable,))
         versions = self._with_version(variable, node.slot)
         if self.node is not before:  # a handler or finalizer has recorded, or run the assignment
@@ -287,8 +289,8 @@ class Trace(Slots):
         slot = self.slot_of(tensor)
         if slot is None:
             self.apply(imported, (tensor,))
-            slot = tensor._slot
-        return slot
+            slot = self.slot_of(tensor)  # not `tensor._slot`: another thread may have imported it
+        return tensor._slot if slot is None else slot
 
     def import_variable(self, variable: Variable) -> None:
         """Read `variable`, so that it has a slot."""

@@ -19,6 +19,7 @@ __all__ = ["PROVIDERS", "PYTHON_FUNCTIONS", "address_of", "define", "provide", "
 PYTHON_FUNCTIONS: Mapping[str, int] = {
     "PyBytes_AsString": 64,
     "PyBytes_FromStringAndSize": 64,
+    "PyDict_Copy": 64,
     "PyDict_DelItem": 32,
     "PyDict_GetItemWithError": 64,
     "PyDict_Items": 64,

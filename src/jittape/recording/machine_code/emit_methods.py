@@ -252,13 +252,14 @@ def define_take_pending(new: New, function: ir.Function) -> None:
     trace, _ = function.args
     python, failed, lost = (code.block(name) for name in ("python", "failed", "lost"))
     code.require(code.is_a(trace, "Trace"), python)
-    pending, assigned = (code.get(trace, place, python) for place in ("Trace.pending", "Trace.assigned"))
+    pending = code.get(trace, "Trace.pending", python)
     fresh, alive = (code.attempt(python, "PyList_New", integer(0)) for _ in range(2))
     add_live(code, pending, alive, failed)
     code.incref(pending)
     code.put(trace, "Trace.pending", fresh)
+    assigned = code.attempt(lost, "PyDict_Copy", code.get(trace, "Trace.assigned", lost))
     needed = needed_slots(code, alive, assigned, lost)
-    code.builder.ret(code.new_tuple(lost, pending, alive, needed))
+    code.builder.ret(code.new_tuple(lost, pending, alive, assigned, needed))
     code.begin(lost)
     code.builder.ret(integer(0))
     code.begin(failed)
@@ -270,17 +271,20 @@ def define_take_pending(new: New, function: ir.Function) -> None:
 
 
 def define_distribute(new: New, function: ir.Function) -> None:
-    """Emit ``Flushing._distribute(self, alive, buffers)``."""
+    """Emit ``Flushing._distribute(self, alive, assigned, buffers)``, if nothing else was assigned meanwhile."""
     code = new(function)
     trace, arguments, count, names = function.args
     python = code.block("python")
-    code.require_same(python, (count, integer(2)), (names, integer(0)))
+    code.require_same(python, (count, integer(3)), (names, integer(0)))
     code.require(code.is_a(trace, "Trace"), python)
-    alive, buffers = code.read(arguments, 0), code.read(arguments, 1)
-    for values in (alive, buffers):
-        code.require(code.is_a(values, "list"), python)
+    alive, assigned, buffers = (code.read(arguments, i) for i in range(3))
+    for values, kind in ((alive, "list"), (assigned, "dict"), (buffers, "list")):
+        code.require(code.is_a(values, kind), python)
     first = code.call("PyList_Size", alive)
-    assigned = code.get(trace, "Trace.assigned", python)
+    now = code.get(trace, "Trace.assigned", python)
+    code.require_same(python, (code.call("PyDict_Size", now), code.call("PyDict_Size", assigned)))
+    with code.each_pair(assigned) as (number, assignment):
+        code.require_same(python, (code.call("PyDict_GetItemWithError", now, number), assignment))
     expected = code.builder.add(first, code.call("PyDict_Size", assigned))
     code.require(code.same(code.call("PyList_Size", buffers), expected), python)
     fresh = code.attempt(python, "PyDict_New")

@@ -288,11 +288,10 @@ _waiting[_CONVERT] = {STRUCTURE: "constant convert_to_tensor"}
 
 def take_loaded_functions() -> None:
     """Let machine code record the calls of functions whose modules were imported since the last call."""
-    for module in [name for name in _waiting if name in sys.modules]:
+    for module, kinds in [item for item in list(_waiting.items()) if item[0] in sys.modules]:
         found = vars(sys.modules[module])
-        kinds = _waiting[module]
         if all(name in found for names in kinds.values() for name in names.split()):  # the import has ended
-            del _waiting[module]
+            _waiting.pop(module, None)  # another thread may do the same
             for kind, names in kinds.items():
                 for name in names.split():
                     _take(found[name], module, kind)
