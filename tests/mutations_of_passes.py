@@ -250,7 +250,8 @@ PASSES = (
     ),
     Mutation(
         "flush: donated memory", "recording/flushing.py",
-        "self._donated(needed) if self.large and not goes_on else ()", "self._donated(needed) if self.large else ()",
+        "self._donated(needed, assigned) if self.large and not goes_on else ()",
+        "self._donated(needed, assigned) if self.large else ()",
         "an assignment overwrites a value that an open tape needs", "tests/test_memory.py",
     ),
     Mutation(
