@@ -530,3 +530,39 @@ def test_jensenshannon_of_vectors_that_are_no_laws() -> None:
     with np.errstate(all="ignore"):
         wanted = scipy.spatial.distance.cdist(x, x, "jensenshannon")
     np.testing.assert_allclose(distance.cdist(x, x, "jensenshannon").numpy(), wanted, atol=1e-8)
+
+
+# ---- distances of two vectors ----------------------------------------------------------------------------------------
+
+ONE, OTHER, WEIGHTS = (
+    np.array([1.0, 0.3, 2.0, 0.5]),
+    np.array([0.4, 3.0, 1.1, 0.7]),
+    np.array([1.0, 2.0, 0.5, 1.5]),
+)
+BOOLS = (np.array([True, False, True, False]), np.array([True, True, False, False]))
+OF_BOOLS = ("dice", "jaccard", "rogerstanimoto", "russellrao", "sokalsneath", "yule")
+OF_FLOATS = (
+    "braycurtis", "canberra", "chebyshev", "cityblock", "correlation", "cosine", "euclidean", "hamming", "sqeuclidean",
+)  # fmt: skip
+OF_TWO: dict[str, list[dict[str, Any]]] = {
+    **{name: [{}, {"w": WEIGHTS}] for name in (*OF_FLOATS, *OF_BOOLS)},
+    "minkowski": [{}, {"p": 3}, {"p": 1.5, "w": WEIGHTS}],
+    "mahalanobis": [{"VI": np.diag(WEIGHTS) + 0.1}],
+    "seuclidean": [{"V": WEIGHTS}],
+    "jensenshannon": [{}, {"base": 2.0}],
+}
+
+
+@pytest.mark.parametrize("name", OF_TWO)
+def test_distances_of_two_vectors_are_scipys(name: str) -> None:
+    theirs, ours = getattr(scipy_distance, name), getattr(distance, name)
+    for options in OF_TWO[name]:
+        pair = BOOLS if name in OF_BOOLS else (ONE, OTHER)
+        found = ours(*pair, **options)
+        assert (found.shape, found.dtype) == ((), "float64")
+        np.testing.assert_allclose(found, theirs(*pair, **options), rtol=1e-12)
+        if name not in (*OF_BOOLS, "hamming"):
+            jt.check_gradient(lambda u, v, o=options: ours(u, v, **o), *map(jt.constant, pair))
+    for pair in ((np.ones((2, 2)), np.ones(2)), (np.ones(2), np.ones(3))):
+        with pytest.raises(ValueError, match=rf"^\[{name}\]"):
+            ours(*pair, **OF_TWO[name][0])
