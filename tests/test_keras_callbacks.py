@@ -233,3 +233,37 @@ def test_class_weights_are_sample_weights(one_hot):
 def test_bad_input(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def test_a_progress_bar_of_ones_own_loop_shows_the_means_of_keras(capsys):
+    """TensorFlow 2.21 shows these numbers."""
+    Progbar = keras.utils.Progbar
+
+    def last_line():
+        return capsys.readouterr().out.replace("\r", "\n").rstrip("\n").split("\n")[-1]
+
+    bar = Progbar(4)
+    for i in range(4):
+        bar.update(i + 1, [("loss", float(i)), ("acc", jt.constant(0.5 * i))])
+    assert last_line() == "4/4 loss: 3.0000 - acc: 1.5000"
+    bar = Progbar(6, stateful_metrics=["lr"])
+    for i in range(3):
+        bar.add(2, [("loss", float(i)), ("lr", 1.0 / (i + 1))])
+    assert last_line() == "6/6 loss: 2.0000 - lr: 0.3333"
+    bar = Progbar(None, interval=0.0)
+    for i in range(3):
+        bar.update(i + 1, [("loss", 1e-5 * (i + 1))])
+    assert last_line() == "3/? loss: 2.0000e-05"
+    bar.update(3, finalize=True)
+    assert last_line() == "3/? loss: 2.0000e-05"
+    bar = Progbar(3)
+    for current, values in ((0, [("a", 1.0)]), (1, [("a", 2.0)]), (3, [("b", 2.0)])):
+        bar.update(current, values=values)
+    assert last_line() == "3/3 a: 1.5000 - b: 2.0000"
+    for verbose, lines in ((0, 0), (2, 1)):
+        bar = Progbar(3, verbose=verbose)
+        for i in range(3):
+            bar.add(1, [("loss", float(i))])
+        assert len(capsys.readouterr().out.splitlines()) == lines
+    with pytest.raises(TypeError):
+        Progbar(2.5)

@@ -211,7 +211,6 @@ LEFT_OUT = (
     ),
     LeftOut("keras.ops", "operations have one name", "jt, jt.math, jt.nn and jt.numpy"),
     LeftOut("keras.utils.Sequence keras.utils.PyDataset", "data have one form", "jt.data.Dataset.from_generator"),
-    LeftOut("keras.utils.Progbar", "loops of one's own have another bar", "jt.progress"),
     LeftOut("keras.utils.*", "this tool is missing", "NumPy"),
     LeftOut(
         "keras.mixed_precision keras.dtype_policies",

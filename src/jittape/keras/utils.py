@@ -19,6 +19,7 @@ from jittape.keras.saving import register_keras_serializable as register_keras_s
 from jittape.keras.saving import serialize_keras_object as serialize_keras_object
 from jittape.keras.sequence_data import pad_sequences as pad_sequences
 from jittape.keras.sequence_data import timeseries_dataset_from_array as timeseries_dataset_from_array
+from jittape.keras.step_bar import Progbar as Progbar
 from jittape.keras.training.training_data import pack_x_y_sample_weight as pack_x_y_sample_weight
 from jittape.keras.training.training_data import unpack_x_y_sample_weight as unpack_x_y_sample_weight
 from jittape.lazy_names import lazily
@@ -27,6 +28,7 @@ from jittape.random import source
 
 __all__ = [
     "CustomObjectScope",
+    "Progbar",
     "clear_session",
     "custom_object_scope",
     "deserialize_keras_object",

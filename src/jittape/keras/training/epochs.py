@@ -6,6 +6,7 @@ import math
 import sys
 import time
 import warnings
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from jittape.data import Dataset
 from jittape.keras.callback_base import CallbackList
 from jittape.keras.training.training_data import StepsOfEpochs
 
-__all__ = ["finish_line", "floats", "run_batches", "warn_of_nan"]
+__all__ = ["finish_line", "floats", "run_batches", "shown_logs", "warn_of_nan"]
 
 
 def run_batches(
@@ -58,7 +59,7 @@ def run_batches(
         if verbose in (1, "auto") and time.monotonic() - shown > 0.1:
             shown = time.monotonic()
             of = total if total > 0 else "?"
-            _print(verbose, f"\r{title} {count}/{of} {_shown(floats(logs))}")
+            _print(verbose, f"\r{title} {count}/{of} {shown_logs(floats(logs))}")
         if ends and model.stop_training and kind == "train":
             break
     if not count:
@@ -70,7 +71,7 @@ def run_batches(
 
 def finish_line(logs: dict[str, Any], verbose: Any) -> None:
     """Print the values at the end of the line."""
-    _print(verbose, f"{_shown(logs)}\n")
+    _print(verbose, f"{shown_logs(logs)}\n")
 
 
 def floats(logs: dict[str, Any]) -> dict[str, Any]:
@@ -100,7 +101,8 @@ def warn_of_nan(loss: float) -> None:
         )
 
 
-def _shown(logs: dict[str, Any]) -> str:
+def shown_logs(logs: Mapping[str, Any]) -> str:
+    """Return names and means of values as a text."""
     numbers = [(name, float(np.mean(value))) for name, value in logs.items()]
     return " - ".join(
         [f"{name}: {x:.4e}" if 0 < abs(x) < 1e-3 else f"{name}: {x:.4f}" for name, x in numbers]
