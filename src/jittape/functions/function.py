@@ -131,7 +131,9 @@ class Function(FunctionInterface):
             call = self._flatten_arguments(owner, args, kwargs)
             return run_python(self._python, self._name, owner, call, converts=not eager)
         call = self._flatten_arguments(owner, args, kwargs)
-        if not (recorder.intervals or config._interpret):
+        flat = self._recent
+        failed = not kwargs and self._recent_nested is None and (flat is None or flat.structure == len(args))
+        if not (failed or recorder.intervals or config._interpret):
             result = self._recent_result(owner, call)
             if result is not GUARD_FAILED:
                 return result
