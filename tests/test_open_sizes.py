@@ -219,3 +219,11 @@ def test_a_python_loop_over_an_open_axis_is_explained():
     np.testing.assert_allclose(totals, np.arange(5, 15) * 0.5)
     assert "use jt.fori_loop" in str(found[0].message)
     assert "an extent is used as a Python number" in f.signatures()[0].why
+
+
+def test_the_line_that_needs_an_extent_is_the_users() -> None:
+    """NumPy's code, which asks for the shape, is not."""
+    f = jt.function(lambda x: jt.reduce_sum(np.lib.stride_tricks.sliding_window_view(x, 2)[:, 1]))
+    with pytest.warns(jt.FunctionWarning, match="an extent is used as a Python number at .*test_open_sizes"):
+        totals = [float(f(np.ones(n))) for n in range(5, 16)]
+    assert totals == list(range(4, 15))

@@ -35,7 +35,7 @@ from jittape.functions.signature import SPECIALIZABLE, Call, shared_leaves
 from jittape.functions.trace_report import Uncompiled
 from jittape.functions.variable_arguments import to_pin, variable_positions, with_variable_placeholders
 from jittape.recording.tensor import Tensor
-from jittape.recording.user_line import user_line
+from jittape.recording.user_line import own_line
 
 __all__ = ["SAMPLES", "Families", "GeneralTrace", "Varying", "traced_with_extents"]
 
@@ -358,13 +358,13 @@ class _Family:
         trace: Callable[[bool, Extents, dict[int, Aval]], Concrete],
     ) -> tuple[Concrete | None, bool]:
         """Return the trace for a call from a new general trace; if it is None, whether other hints may give one."""
-        extents = Extents(hints, user_line)
+        extents = Extents(hints, own_line)
         try:
             try:
                 traced = trace(True, extents, varying.avals(extents))
             except _VariablesCreated:
                 extents.close()
-                extents = Extents(hints, user_line)
+                extents = Extents(hints, own_line)
                 traced = trace(False, extents, varying.avals(extents))
             with extents.hashed_by_expression():
                 general = GeneralTrace(traced, extents, varying)

@@ -7,6 +7,7 @@ from itertools import pairwise
 from types import CodeType, FrameType, TracebackType
 from typing import Any
 
+from jittape.core.call_site import is_own
 from jittape.core.program import CallLine, SourceLine
 from jittape.core.user_calls import (
     called_and_user,
@@ -16,7 +17,7 @@ from jittape.core.user_calls import (
     numpy_call,
 )
 
-__all__ = ["call_of_user", "layer_calls", "line_of_error", "recording_line", "user_line"]
+__all__ = ["call_of_user", "layer_calls", "line_of_error", "own_line", "recording_line", "user_line"]
 
 layer_calls: set[CodeType] = set()
 """Code of the methods whose `self` is a layer, a loss or a metric; the classes add their own."""
@@ -36,6 +37,14 @@ _LINES = 4096
 def user_line() -> SourceLine | None:
     """Return the innermost line of the running stack outside jittape; the demo counts as the user's code."""
     return _line_of(frame_of_user(sys._getframe(1)))
+
+
+def own_line() -> SourceLine | None:
+    """Return `user_line`, but the line that calls NumPy if NumPy's own code is running."""
+    innermost = frame = frame_of_user(sys._getframe(1))
+    while frame is not None and not is_own(frame):
+        frame = frame.f_back
+    return _line_of(frame or innermost)
 
 
 def _line_of(frame: FrameType | None) -> SourceLine | None:
