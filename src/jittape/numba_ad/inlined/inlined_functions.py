@@ -12,42 +12,12 @@ import numpy as np
 from numba import njit
 
 __all__ = [
-    "append", "average", "convolve", "corrcoef", "correlate", "cov", "cross", "cumprod", "diag", "diff", "eye",
-    "fill_diagonal", "identity", "interpolated", "interpolated_vector", "kron", "nancumprod", "nancumsum", "nanmax",
-    "nanmean", "nanmin", "nanprod", "nanstd", "nansum", "nanvar", "norm", "outer", "peak_to_peak", "repeat", "roll",
-    "std", "trace", "trapezoid", "tri", "tril", "triu", "vander", "var",
+    "append", "convolve", "correlate", "cross", "cumprod", "diag", "diff", "eye", "fill_diagonal", "identity",
+    "interpolated", "interpolated_array", "kron", "nancumprod", "norm", "outer", "repeat", "roll", "trace", "trapezoid",
+    "tri", "tril", "triu", "vander",
 ]  # fmt: skip
 
 jit = njit(nogil=True)
-
-
-@jit
-def var(a: Any) -> Any:
-    """Return the variance of all elements."""
-    mean = np.mean(a)
-    return np.mean((a - mean) ** 2)
-
-
-@jit
-def std(a: Any) -> Any:
-    """Return the standard deviation of all elements."""
-    mean = np.mean(a)
-    return math.sqrt(np.mean((a - mean) ** 2))
-
-
-@jit
-def peak_to_peak(a: Any) -> Any:
-    """Return the largest minus the smallest element."""
-    return np.max(a) - np.min(a)
-
-
-@jit
-def average(a: Any, axis: Any = None, weights: Any = None) -> Any:
-    """Return the weighted mean of all elements."""
-    assert axis is None
-    if weights is None:
-        return np.mean(a)
-    return np.sum(a * weights) / np.sum(weights)
 
 
 @jit
@@ -65,11 +35,18 @@ def cumprod(a: Any) -> Any:
 @jit
 def diff(a: Any, n: Any = 1) -> Any:
     """Return the differences of neighbors along the last axis."""
-    if n == 1:
+    if n == 0:
+        return a
+    elif n == 1:  # noqa: RET505
         return a[..., 1:] - a[..., :-1]
-    else:  # noqa: RET505
-        assert n == 2
+    elif n == 2:
         return a[..., 2:] - a[..., 1:-1] - (a[..., 1:-1] - a[..., :-2])
+    else:
+        length = a.shape[a.ndim - 1]
+        result = a.copy()
+        for i in range(1, min(n, length) + 1):
+            result[..., : length - i] = result[..., 1 : length - i + 1] - result[..., : length - i]
+        return result[..., : max(0, length - n)].copy()
 
 
 @jit
@@ -81,7 +58,17 @@ def outer(a: Any, b: Any) -> Any:
 
 @jit
 def kron(a: Any, b: Any) -> Any:
-    """Return the Kronecker product of two matrices."""
+    """Return the Kronecker product of two vectors or matrices."""
+    if a.ndim == 2:
+        return _kron(a, np.atleast_2d(b))
+    elif b.ndim == 2:  # noqa: RET505
+        return _kron(np.atleast_2d(a), b)
+    else:
+        return outer(a, b).flatten()
+
+
+@jit
+def _kron(a: Any, b: Any) -> Any:
     rows, columns = b.shape
     result = np.empty((a.shape[0] * rows, a.shape[1] * columns), dtype=(a[:1, :1] * b[:1, :1]).dtype)
     for i in range(a.shape[0]):
@@ -106,16 +93,22 @@ def cross(a: Any, b: Any) -> Any:
 
 @jit
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0) -> Any:
-    """Return the integral of a vector by the trapezoidal rule."""
-    total = 0.0
-    if x is not None and x.size != y.size:
-        raise ValueError("x and y must have the same size")
-    for i in range(1, y.size):
+    """Return the integrals along the last axis by the trapezoidal rule."""
+    if y.ndim > 1:
         if x is None:
-            total += 0.5 * dx * (y[i] + y[i - 1])
-        else:
-            total += 0.5 * (x[i] - x[i - 1]) * (y[i] + y[i - 1])
-    return total
+            return np.sum(0.5 * dx * (y[..., 1:] + y[..., :-1]), axis=y.ndim - 1)
+        else:  # noqa: RET505
+            return np.sum(0.5 * (x[..., 1:] - x[..., :-1]) * (y[..., 1:] + y[..., :-1]), axis=y.ndim - 1)
+    else:
+        total = 0.0
+        if x is not None and x.size != y.size:
+            raise ValueError("x and y must have the same size")
+        for i in range(1, y.size):
+            if x is None:
+                total += 0.5 * dx * (y[i] + y[i - 1])
+            else:
+                total += 0.5 * (x[i] - x[i - 1]) * (y[i] + y[i - 1])
+        return total
 
 
 @jit
@@ -135,12 +128,13 @@ def interpolated(x: Any, xp: Any, fp: Any) -> Any:
 
 
 @jit
-def interpolated_vector(x: Any, xp: Any, fp: Any) -> Any:
-    """Return the values at the elements of a vector of the polygon through the points (`xp`, `fp`)."""
+def interpolated_array(x: Any, xp: Any, fp: Any) -> Any:
+    """Return the values at the elements of an array of the polygon through the points (`xp`, `fp`)."""
+    flat = np.ravel(x)
     result = np.empty(x.size)
     for i in range(x.size):
-        result[i] = interpolated(x[i], xp, fp)
-    return result
+        result[i] = interpolated(flat[i], xp, fp)
+    return result.reshape(x.shape)
 
 
 @jit
@@ -203,6 +197,11 @@ def tri(N: Any, M: Any = None, k: Any = 0) -> Any:
 @jit
 def tril(m: Any, k: Any = 0) -> Any:
     """Return the elements on and below the diagonal number `k`, and zeros."""
+    return _tril(_repeated_rows(m) if m.ndim == 1 else m, k)
+
+
+@jit
+def _tril(m: Any, k: Any) -> Any:
     result = np.zeros_like(m)
     for i in range(m.shape[0]):
         for j in range(max(0, min(m.shape[1], i + k + 1))):
@@ -213,10 +212,24 @@ def tril(m: Any, k: Any = 0) -> Any:
 @jit
 def triu(m: Any, k: Any = 0) -> Any:
     """Return the elements on and above the diagonal number `k`, and zeros."""
+    return _triu(_repeated_rows(m) if m.ndim == 1 else m, k)
+
+
+@jit
+def _triu(m: Any, k: Any) -> Any:
     result = np.zeros_like(m)
     for i in range(m.shape[0]):
         for j in range(min(m.shape[1], max(0, i + k)), m.shape[1]):
             result[i, j] = m[i, j]
+    return result
+
+
+@jit
+def _repeated_rows(a: Any) -> Any:
+    """Return a square matrix whose rows are a vector."""
+    result = np.empty((a.size, a.size), dtype=a.dtype)
+    for i in range(a.size):
+        result[i] = a
     return result
 
 
@@ -242,8 +255,10 @@ def repeat(a: Any, repeats: Any) -> Any:
 
 
 @jit
-def append(arr: Any, values: Any) -> Any:
-    """Return a vector with the elements of two arrays, or of an array and a number."""
+def append(arr: Any, values: Any, axis: Any = None) -> Any:
+    """Return two arrays joined along an axis, or the elements of an array and those of another one or a number."""
+    if axis is not None:
+        return np.concatenate((arr, values), axis)
     added = np.full(1, values) if np.isscalar(values) else np.ravel(np.asarray(values))
     return np.concatenate((arr.flatten(), added))
 
@@ -289,28 +304,6 @@ def correlate(a: Any, v: Any, mode: Any = "valid") -> Any:
 
 
 @jit
-def cov(m: Any) -> Any:
-    """Return the covariance matrix of the rows of a matrix, or the variance of a vector as a number."""
-    if m.ndim == 1:
-        difference = m - np.sum(m) / m.size
-        return np.sum(difference * difference) / (m.size - 1)
-    else:  # noqa: RET505
-        centered = m - (np.sum(m, axis=1) / m.shape[1])[:, None]
-        return (centered @ centered.T) / (m.shape[1] - 1)
-
-
-@jit
-def corrcoef(x: Any) -> Any:
-    """Return the correlation coefficients of the rows of a matrix, or that of a vector with itself."""
-    c = cov(x)
-    if x.ndim == 1:
-        return c / c
-    else:  # noqa: RET505
-        deviation = np.sqrt(diag(c))
-        return c / deviation[:, None] / deviation[None, :]
-
-
-@jit
 def norm(x: Any, ord: Any = None) -> Any:
     """Return a norm of a vector; of matrices, the Frobenius norm and those of sums of columns and rows."""
     if ord is None:
@@ -342,61 +335,6 @@ def norm(x: Any, ord: Any = None) -> Any:
 
 
 @jit
-def nansum(a: Any) -> Any:
-    """Return the sum of all elements that are not nan."""
-    return np.sum(np.where(np.isnan(a), 0.0, a))
-
-
-@jit
-def nanprod(a: Any) -> Any:
-    """Return the product of all elements that are not nan."""
-    return np.prod(np.where(np.isnan(a), 1.0, a))
-
-
-@jit
 def nancumprod(a: Any) -> Any:
     """Return the cumulative products of the flat array with ones in place of nan."""
     return cumprod(np.where(np.isnan(a), 1.0, a))
-
-
-@jit
-def nancumsum(a: Any) -> Any:
-    """Return the cumulative sums of a vector with zeros in place of nan."""
-    return np.cumsum(np.where(np.isnan(a), 0.0, a))
-
-
-@jit
-def nanmean(a: Any) -> Any:
-    """Return the mean of all elements that are not nan."""
-    return nansum(a) / np.sum(~np.isnan(a))
-
-
-@jit
-def nanvar(a: Any) -> Any:
-    """Return the variance of all elements that are not nan."""
-    mean = nanmean(a)
-    deviation = np.where(np.isnan(a), 0.0, a - mean)
-    return np.sum(deviation**2) / np.sum(~np.isnan(a))
-
-
-@jit
-def nanstd(a: Any) -> Any:
-    """Return the standard deviation of all elements that are not nan."""
-    return math.sqrt(nanvar(a))
-
-
-@jit
-def nanmax(a: Any) -> Any:
-    """Return the largest element that is not nan."""
-    return _or_nan(a, np.max(np.where(np.isnan(a), -np.inf, a)))
-
-
-@jit
-def nanmin(a: Any) -> Any:
-    """Return the smallest element that is not nan."""
-    return _or_nan(a, np.min(np.where(np.isnan(a), np.inf, a)))
-
-
-@jit
-def _or_nan(a: Any, value: Any) -> Any:
-    return np.nan if np.sum(np.isnan(a)) == a.size else value

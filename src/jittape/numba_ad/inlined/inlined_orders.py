@@ -9,8 +9,9 @@ import numpy as np
 from numba import njit
 
 __all__ = [
-    "intersect1d", "median", "nanmedian", "nanpercentile", "nanquantile", "partition", "percentile", "percentiles",
-    "quantile", "quantiles", "setdiff1d", "setxor1d", "sort", "sort_in_place", "union1d", "unique",
+    "intersect1d", "median", "nanmedian", "nanpercentile", "nanpercentiles", "nanquantile", "nanquantiles", "partition",
+    "percentile", "percentiles", "quantile", "quantiles", "setdiff1d", "setxor1d", "sort", "sort_in_place", "union1d",
+    "unique",
 ]  # fmt: skip
 
 jit = njit(nogil=True)
@@ -43,9 +44,16 @@ def sort_in_place(a: Any) -> None:
 
 @jit
 def partition(a: Any, kth: Any) -> Any:
-    """Return the elements of a vector with element `kth` at its sorted place and smaller ones before it."""
-    assert a.ndim == 1
-    return a[np.argpartition(a, kth)]
+    """Return the elements with number `kth` along the last axis at its sorted place and smaller ones before it."""
+    if a.ndim == 1:
+        return a[np.argpartition(a, kth)]
+    else:  # noqa: RET505
+        length = a.shape[a.ndim - 1]
+        rows = a.flatten().reshape((a.size // max(1, length), length))
+        for i in range(rows.shape[0]):
+            order = np.argpartition(rows[i], kth)
+            rows[i] = rows[i][order]
+        return rows.reshape(a.shape)
 
 
 @jit
@@ -147,6 +155,19 @@ def nanquantile(a: Any, q: Any) -> Any:
     """Return the quantile `q` of the elements that are not nan."""
     flat = a.flatten()
     return quantile(flat[~np.isnan(flat)], q)
+
+
+@jit
+def nanquantiles(a: Any, q: Any) -> Any:
+    """Return several quantiles of the elements that are not nan."""
+    flat = a.flatten()
+    return quantiles(flat[~np.isnan(flat)], q)
+
+
+@jit
+def nanpercentiles(a: Any, q: Any) -> Any:
+    """Return several percentiles of the elements that are not nan."""
+    return nanquantiles(a, q / 100.0)
 
 
 @jit

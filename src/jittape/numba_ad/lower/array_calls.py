@@ -284,7 +284,7 @@ def call_text(name: str, count: int) -> str:
 
 
 def _places_of(builder: Builder, a: Any, v: Any, side: Any = None) -> Any:
-    """Lower ``np.searchsorted`` for a number or a vector."""
+    """Lower ``np.searchsorted`` for a number or an array."""
     text = "np.searchsorted({0}, {1})"
     if side is not None:
         if not isinstance(side, PythonObject) or side.value not in ("left", "right"):
@@ -292,7 +292,8 @@ def _places_of(builder: Builder, a: Any, v: Any, side: Any = None) -> Any:
         text = f"np.searchsorted({{0}}, {{1}}, side={side.value!r})"
     array, values = as_array(builder, a), evaluated(builder, v)
     if isinstance(values, Array):
-        return builder.passive_array(text, [array, values], types.intp, [builder.dim(values, 0)])
+        dims = [builder.dim(values, axis) for axis in range(values.type.ndim)]
+        return builder.passive_array(text, [array, values], types.intp, dims)
     return builder.op(Rule(text, np.searchsorted, (None, None)), [array, values], "place")
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from jittape.numba_ad.inlined import inlined_functions, inlined_orders, inlined_selections
+from jittape.numba_ad.inlined import inlined_functions, inlined_orders, inlined_selections, inlined_statistics
 from jittape.numba_ad.lower.array_calls import (
     ARRAY_CALLS,
     astype,
@@ -275,21 +275,23 @@ CALLS: dict[Any, Callable[..., Any]] = {
 }
 """Functions that are not applied element by element."""
 
-_SOURCES = (inlined_functions, inlined_orders, inlined_selections)
+_SOURCES = (inlined_functions, inlined_orders, inlined_selections, inlined_statistics)
 _OF_MATRICES = ("cond", "matrix_power", "norm")
 INLINED: dict[Any, Any] = {
     getattr(np.linalg if name in _OF_MATRICES else np, name): getattr(module, name)
     for module in _SOURCES
     for name in module.__all__
     if hasattr(np, name) or name in _OF_MATRICES
-} | {np.ptp: inlined_functions.peak_to_peak}
+} | {np.ptp: inlined_statistics.peak_to_peak}
 """NumPy functions whose derivatives follow from a source in loops."""
 
 BY_KIND: dict[Any, tuple[int, Any, Any]] = {
     np.delete: (1, inlined_selections.delete_at, inlined_selections.delete_places),
     np.insert: (1, inlined_selections.insert_at, inlined_selections.insert_at_places),
-    np.interp: (0, inlined_functions.interpolated, inlined_functions.interpolated_vector),
+    np.interp: (0, inlined_functions.interpolated, inlined_functions.interpolated_array),
     np.nan_to_num: (0, inlined_selections.nan_to_num, inlined_selections.nan_to_num_of_array),
+    np.nanpercentile: (1, inlined_orders.nanpercentile, inlined_orders.nanpercentiles),
+    np.nanquantile: (1, inlined_orders.nanquantile, inlined_orders.nanquantiles),
     np.percentile: (1, inlined_orders.percentile, inlined_orders.percentiles),
     np.quantile: (1, inlined_orders.quantile, inlined_orders.quantiles),
     np.repeat: (1, inlined_functions.repeat, inlined_selections.repeat_each),

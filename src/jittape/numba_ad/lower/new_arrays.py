@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from jittape.numba_ad.lower.array_calls import as_array, as_shape, literal, numba_dtype
+from jittape.numba_ad.lower.array_calls import as_array, as_shape, literal, numba_dtype, with_axes
 from jittape.numba_ad.lower.build_ir import Builder, constant
 from jittape.numba_ad.lower.lower_reductions import reduction
 from jittape.numba_ad.lower.numba_types import is_float, result_type
@@ -224,7 +224,9 @@ def _columns(builder: Builder, arrays: Any) -> Array:
     lazies = _lazies(builder, arrays)
     if all(len(one.dims) == 1 for one in lazies):
         return _stacked(builder, arrays, constant(1))
-    return _joined(builder, arrays, constant(1))
+    matrices = [as_array(builder, one) for one in arrays]
+    matrices = [with_axes(builder, one, [1]) if one.type.ndim == 1 else one for one in matrices]
+    return _joined(builder, tuple(matrices), constant(1))
 
 
 def _in_depth(builder: Builder, arrays: Any) -> Array:

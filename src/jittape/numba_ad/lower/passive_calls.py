@@ -127,11 +127,13 @@ def _index_grid(builder: Builder, dimensions: Any) -> Array:
     return builder.passive_array(text, sizes, types.int64, [constant(len(sizes)), *sizes])
 
 
-def _unwrapped(builder: Builder, p: Any) -> Lazy:
-    """Lower ``np.unwrap`` of a vector: an offset that is constant between its jumps is added."""
+def _unwrapped(builder: Builder, p: Any, discont: Any = None) -> Lazy:
+    """Lower ``np.unwrap`` along the last axis: an offset that is constant between its jumps is added."""
     array = as_array(builder, p)
     dims = [builder.dim(array, axis) for axis in range(array.type.ndim)]
-    offset = builder.passive_array("np.unwrap({0}) - {0}", [array], types.float64, dims)
+    operands = [array] if discont is None else [array, discont]
+    text = f"{call_text('np.unwrap', len(operands))} - {{0}}"
+    offset = builder.passive_array(text, operands, types.float64, dims)
     return elementwise(builder, BINARY["Add"], [array, offset])
 
 

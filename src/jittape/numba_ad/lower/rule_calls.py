@@ -83,22 +83,30 @@ _ORTHOGONAL = {
 
 
 def _singular(builder: Builder, a: Any, full_matrices: Any = None) -> tuple[Any, ...]:
-    """Lower ``np.linalg.svd``; a full basis of the null space has no derivative."""
-    if not isinstance(full_matrices, Constant) or full_matrices.value:
-        raise builder.refusal(
-            "the additional columns of the full svd have no derivative", "Pass `full_matrices=False`."
-        )
-    return _factors(_SINGULAR, "svd", ", False")(builder, a)
+    """Lower ``np.linalg.svd``; a full basis of the null space, which square matrices do not have, has no derivative."""
+    if full_matrices is not None and not isinstance(full_matrices, Constant):
+        raise builder.refusal("full_matrices must be a literal", "Write True or False.")
+    array = as_array(builder, a)
+    if full_matrices is None or full_matrices.value:
+        reason = "the additional columns of the full svd of a matrix that is not square have no derivative"
+        _require_sizes(builder, array, "!=", f"{reason}; pass full_matrices=False")
+    return _factors(_SINGULAR, "svd", ", False")(builder, array)
 
 
 def _orthogonal(builder: Builder, a: Any) -> tuple[Any, ...]:
     """Lower ``np.linalg.qr``; a wide matrix has no derivative here."""
     array = as_array(builder, a)
-    where = f"{builder.where.file}:{builder.where.line}"
-    message = f"{where}: the derivative of qr needs a matrix with at least as many rows as columns"
-    sizes: list[Any] = [builder.dim(array, axis) for axis in (0, 1)]
-    builder.effect(f"if {{0}} < {{1}}: raise ValueError({message!r})", sizes)
+    _require_sizes(
+        builder, array, "<", "the derivative of qr needs a matrix with at least as many rows as columns"
+    )
     return _factors(_ORTHOGONAL, "qr")(builder, array)
+
+
+def _require_sizes(builder: Builder, array: Array, refused: str, reason: str) -> None:
+    """Raise an error when the code runs, for a matrix whose sizes compare as the text `refused`."""
+    message = f"{builder.where.file}:{builder.where.line}: {reason}"
+    sizes: list[Any] = [builder.dim(array, axis) for axis in (0, 1)]
+    builder.effect(f"if {{0}} {refused} {{1}}: raise ValueError({message!r})", sizes)
 
 
 def _pseudoinverse(builder: Builder, a: Any) -> Any:
