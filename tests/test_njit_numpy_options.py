@@ -117,3 +117,21 @@ def test_what_has_no_derivative_is_an_error():
         jt.njit_grad(wide_factors)(np.ones((2, 3)))
     with pytest.raises(ValueError, match="pass a vector in place of a matrix with one row"):
         jt.njit_grad(one_row)(np.ones((1, 3)))
+
+
+def test_factors_of_float32():
+    """Numba's `np.dot` takes one dtype only, so no rule may compute a part in float64."""
+
+    @njit
+    def factors(a):
+        u, s, v = np.linalg.svd(a)
+        vectors = np.linalg.eigh(a + a.T)[1]
+        return np.sum((u**3 * s) @ v**3) + np.sum(vectors**2 * s)
+
+    a = operands()[0]
+    expected = jt.njit_grad(factors)(a)
+    found = jt.njit_grad(factors)(a.astype(np.float32))
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, expected, rtol=1e-2, atol=1e-2)
+    _, slope = jt.njit_jvp(factors)(np.ones((4, 4), np.float32), a.astype(np.float32))
+    np.testing.assert_allclose(slope, np.sum(expected), rtol=1e-2)

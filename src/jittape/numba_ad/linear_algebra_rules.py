@@ -301,7 +301,7 @@ def _turned(a: Any) -> Any:
 @jit
 def _reciprocal_gaps(values: Any) -> Any:
     """Return the matrix of ``1 / (values[j] - values[i])``; zero where two values are equal."""
-    result = np.zeros((values.size, values.size))
+    result = np.zeros((values.size, values.size), dtype=values.dtype)
     for i in range(values.size):
         for j in range(values.size):
             if values[i] != values[j]:
