@@ -320,6 +320,7 @@ def test_a_tape_that_was_never_left_is_no_outer_tape(monkeypatch: pytest.MonkeyP
     with jt.GradientTape():
         assert len(current_trace().intervals) == 1
         assert y._buffer is not None  # a step has begun
+    current_trace().lost.held.clear()  # of the tape that this test has lost
 
 
 def test_a_buffer_that_was_not_made() -> None:
