@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numba
 import numpy as np
 import pytest
+from numba.core.compiler_lock import global_compiler_lock
 
 import jittape as jt
 from jittape.numba_ad import gradient_of_dispatcher, njit_callable
@@ -725,6 +726,20 @@ def test_threads_derive_a_gradient_once(monkeypatch):
         threading.Timer(0.2, waiting.set).start()
         assert first.result() == second.result() == 4.0
     assert len(calls) == 1
+
+
+@pytest.mark.parametrize("step", ["check_derivable", "gradient_dispatcher"])
+def test_gradients_are_derived_under_the_lock_of_numbas_compiler(monkeypatch, step):
+    """Numba's types are not made for several threads: it raises ``generator already executing``."""
+    original, locked = getattr(njit_callable, step), []
+
+    def noted(*args):
+        locked.append(global_compiler_lock.is_locked())
+        return original(*args)
+
+    monkeypatch.setattr(njit_callable, step, noted)
+    assert jt.njit_grad(product_of)(3.0, 4.0) == 4.0
+    assert locked == [True]
 
 
 @njit

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import copy
 import inspect
-import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -69,7 +68,6 @@ class NjitGradient:
         self._by_fingerprint: dict[bytes, Any] = {}
         self._front: Any = None
         self._kept: NjitGradient | None = None
-        self._lock = threading.RLock()
 
     @property
     def signature(self) -> inspect.Signature:
@@ -88,9 +86,12 @@ class NjitGradient:
         from jittape.numba_ad.stored_gradients import was_checked
 
         if not was_checked(self):
+            from numba.core.compiler_lock import global_compiler_lock
+
             from jittape.numba_ad.njit_callable import check_derivable
 
-            check_derivable(self)
+            with global_compiler_lock:
+                check_derivable(self)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Compute the gradient; the arguments are those of the function."""
@@ -165,7 +166,9 @@ class NjitGradient:
         """Return the ``@njit`` function for arguments of these Numba types."""
         found = self._derived.get(argument_types)
         if found is None:
-            with self._lock:
+            from numba.core.compiler_lock import global_compiler_lock
+
+            with global_compiler_lock:  # compilations that need a gradient hold it already
                 found = self._derived.get(argument_types)  # of another thread that held the lock
                 if found is None:
                     found, self._written[argument_types] = self._loaded_or_derived(argument_types)
