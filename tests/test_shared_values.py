@@ -263,3 +263,20 @@ def test_a_tensor_that_another_thread_has_just_imported(monkeypatch: pytest.Monk
         tape.watch(x)
         y = jt.sin(x)
     np.testing.assert_allclose(tape.gradient(y, x), np.cos(X), rtol=1e-14)
+
+
+def test_threads_record_new_paths_after_the_same_call(
+    switching: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The trie is one for all threads: its nodes get children, and are pruned, while others look at them."""
+    monkeypatch.setattr(jt.config, "max_trie_nodes", 200)
+    x = jt.constant(X)
+
+    def work(number: int) -> None:
+        for i in range(60):
+            y = x * 2.0
+            for k in range(6):
+                y = (jt.sin if (i * 4 + number) >> k & 1 else jt.tanh)(y)
+            assert np.isfinite(y.numpy()).all()
+
+    in_threads(work, 4)

@@ -248,7 +248,7 @@ class Families:
 
     def traces(self) -> list[Concrete]:
         """Return all traces that a general trace gave."""
-        return [trace for trace in self._derived.values() if isinstance(trace, Concrete)]
+        return [trace for trace in list(self._derived.values()) if isinstance(trace, Concrete)]
 
     def derived(self, key: Any, call: Call, keys: tuple[Any, ...]) -> Concrete | Uncompiled | None:
         """Return the trace for a call from a general trace; None without one. The table keeps it under `key`."""

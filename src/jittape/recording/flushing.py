@@ -272,7 +272,7 @@ class Flushing:
             executable = path.executable(path.number_of(node), values, key, self.inputs)
         variants = node.executables
         if len(variants) >= _VARIANTS_PER_NODE:
-            variants.pop(next(iter(variants)))
+            variants.pop(next(iter(list(variants))), None)
         executable = variants.setdefault(key, executable)
         if node.derivation is not None:  # in no cycle
             untrack_all([executable, variants])

@@ -97,12 +97,12 @@ def _siblings_of(parent: Node, child: Node, derived: bool) -> list[tuple[Any, No
 
     Unless `derived` is True, nodes that a general path has derived are left out: they cost little.
     """
-    key = next((key for key, node in parent.children.items() if node is child), None)
+    key = next((key for key, node in list(parent.children.items()) if node is child), None)
     if key is None:
         return []
     return [
         (other, node)
-        for other, node in parent.children.items()
+        for other, node in list(parent.children.items())
         if other[0] is key[0] and (derived or node.derivation is None) and len(other) == len(key)
     ]
 
@@ -158,7 +158,7 @@ def place_at(parent: Node, child: Node, derived: bool = False) -> NewProgram | N
         (old, _), (new, _) = known[position - 1], known[position]
         change = _change(old, new)
         return None if change is None else NewProgram(child.source, _name(new[0]), *change, position + 1)
-    others = [(key, node) for key, node in parent.children.items() if node.derivation is None]
+    others = [(key, node) for key, node in list(parent.children.items()) if node.derivation is None]
     last = next((i for i, (_, node) in enumerate(others) if node is child), 0)
     if not last or not callable(others[last][0][0]) or not callable(others[last - 1][0][0]):
         return None
@@ -245,7 +245,7 @@ def _branch_at(edges: Iterable[Edge]) -> NewProgram | None:
     functions, and neither do paths that part in a caller: several programs may call one function.
     """
     for parent, child in edges:
-        recorded = (one for one in parent.children.values() if one.derivation is None)
+        recorded = (one for one in list(parent.children.values()) if one.derivation is None)
         if len(list(islice(recorded, 2))) < 2:
             continue
         line = parent.source
@@ -254,7 +254,7 @@ def _branch_at(edges: Iterable[Edge]) -> NewProgram | None:
             return None
         lines = [
             one.source
-            for one in parent.children.values()
+            for one in list(parent.children.values())
             if one.derivation is None and one.source is not None
         ]
         inside = {one for one in lines if (one.file, one.function) == (line.file, line.function)}

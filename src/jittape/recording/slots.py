@@ -173,7 +173,7 @@ class Slots(Flushing):
         while (parent := node.parent) is not None and parent.n_slots > slot:
             node = parent
         if parent is not None and any(
-            n is node and key[0] in _copies() for key, n in parent.children.items()
+            n is node and key[0] in _copies() for key, n in list(parent.children.items())
         ):
             return True
         made = {op.out: op.primitive for op in node.ops}

@@ -279,10 +279,10 @@ class Trace(Slots):
         if self.node is not before:  # a handler or finalizer has recorded, or run the assignment
             self._recordable(variable)
             return
-        # From here on nothing is called or allocated, so no handler or finalizer can run.
-        self.variables[number] = versions
-        self.node = node
-        variable._slot = node.slot
+        # From here on nothing is called or allocated, so no handler, finalizer or other thread can run.
+        if variable._assigned_in is self:
+            self.variables[number] = versions
+            self.node, variable._trace, variable._slot = node, self, node.slot
 
     def import_tensor(self, tensor: Tensor) -> int:
         """Return the slot of `tensor`; import the tensor as an input if it has none."""

@@ -295,20 +295,23 @@ class Trie:
         to their parents, but later traces do not reuse the path. So a path with more nodes than the limit is kept while
         it is the latest, and the limit is twice its length as long as it is there.
         """
-        order = list(self._walk())
-        last_use: dict[int, int] = {}
+        order, last_use, now = list(self._walk()), dict[int, int](), self.clock
         for node in reversed(order):
-            last_use[id(node)] = max([node.stamp, *[last_use[id(child)] for child in node.children.values()]])
+            used = [
+                last_use.get(id(child), now) for child in list(node.children.values())
+            ]  # `now` if it is new
+            last_use[id(node)] = max([node.stamp, *used])
         uses = sorted(last_use.values())
         too_many = max(len(order) - config._max_trie_nodes // 2, 0)
         oldest = min(uses[too_many - 1], self.clock - 1) if too_many else -1
         for node in order:
             node.shortcuts = None
-            dropped = [key for key, child in node.children.items() if last_use[id(child)] <= oldest]
-            for key in dropped:
-                track_node(node.children.pop(key), key)
-        track(*[root for root in self._roots.values() if not root.children])
-        self._roots = {place: root for place, root in self._roots.items() if root.children}
+            children = list(node.children.items())  # a copy, as other threads record meanwhile
+            for key, child in children:
+                if last_use.get(id(child), now) <= oldest and node.children.pop(key, None) is not None:
+                    track_node(child, key)
+        unused = [place for place, root in list(self._roots.items()) if not root.children]
+        track(*[root for place in unused if (root := self._roots.pop(place, None)) is not None])
         self.forget_places()
         before = self.n_nodes
         self.n_nodes = self._kept = sum(1 for _ in self._walk())

@@ -30,14 +30,22 @@ def edges_to(node: Node) -> list[Edge]:
     """Return the edges from the root to `node`; none if one of them was pruned."""
     edges: list[Edge] = []
     while (parent := node.parent) is not None:
-        # A path that was just recorded is the last child everywhere.
-        key = next((key for key, child in reversed(parent.children.items()) if child is node), None)
+        key = _key_of(parent, node)
         if key is None:
             return []
         edges.append((key, node))
         node = parent
     edges.reverse()
     return edges
+
+
+def _key_of(parent: Node, node: Node) -> tuple[Any, ...] | None:
+    """Return the key of a child, without a copy of what may be 100,000 children."""
+    while True:
+        try:  # a path that was just recorded is the last child everywhere
+            return next((key for key, child in reversed(parent.children.items()) if child is node), None)
+        except RuntimeError:  # another thread has recorded meanwhile
+            continue
 
 
 def are_in_trie(edges: Sequence[Edge]) -> bool:
