@@ -95,14 +95,14 @@ def numbers_of(dtype: str) -> Array:
 @pytest.mark.parametrize("dtype", OTHERS)
 def test_casts_to_bfloat16(dtype: str) -> None:
     x = numbers_of(dtype)
-    with np.errstate(all="ignore"):
-        expected = x.real.astype(BF16)
+    with np.errstate(all="ignore"):  # ml_dtypes rounds float64 by way of float32 before its version 0.7 only
+        expected = x.real.astype(np.float32 if dtype == "float64" else x.real.dtype).astype(BF16)
     for got in both(lambda x: jt.cast(x, BF16), x):
         assert_same_bits(got, expected)
 
 
 def test_float64_becomes_bfloat16_by_way_of_float32() -> None:
-    """TensorFlow 2.21 and ml_dtypes give 1 for this number just above the midpoint of 1 and its neighbor."""
+    """TensorFlow 2.21 gives 1 for this number just above the midpoint of 1 and its neighbor."""
     for _ in range(3):
         assert jt.cast(np.array([1 + 2.0**-8 + 2.0**-40]), BF16).numpy().view(np.uint16) == 0x3F80
 
@@ -289,7 +289,7 @@ def test_arrays_and_text() -> None:
     assert array.dtype == ml_dtypes.bfloat16
     with pytest.raises(ValueError, match="WRITEABLE"):
         array.flags.writeable = True
-    assert repr(x) == "<jt.Tensor: shape=(2,), dtype=bfloat16, numpy=array([1.5, 3.14062], dtype=bfloat16)>"
+    assert repr(x) == f"<jt.Tensor: shape=(2,), dtype=bfloat16, numpy={array!r}>"
     assert (float(x[0]), int(x[1]), bool(x[0]), f"{x[1]:.3f}", x.tolist()) == (
         1.5,
         3,

@@ -47,6 +47,10 @@ def _cast_impl(x: Any, *, dtype: np.dtype[Any]) -> Any:
             x = x.real if dtype.kind != "b" else x != 0
         if dtype.kind in "iu" and is_floating(x.dtype):
             return _float_to_integer(x.astype(widened(x.dtype), copy=False), dtype)
+        if dtype in WIDENED and x.dtype.kind == "f":
+            x = x.astype(
+                widened(dtype), copy=False
+            )  # as in compiled code; ml_dtypes rounds once since its version 0.7
         return x.astype(dtype)
 
 

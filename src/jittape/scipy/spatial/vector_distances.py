@@ -34,6 +34,8 @@ Raises
 ------
 ShapeError
     If `u` or `v` is no vector, or if they have different lengths.
+DTypeError
+    If they are complex.
 
 Examples
 --------
@@ -97,6 +99,10 @@ def minkowski(u: Any, v: Any, p: Any = 2, w: Any = None) -> Any:
     ------
     ShapeError
         If `u` or `v` is no vector, or if they have different lengths.
+    DTypeError
+        If they are complex.
+    ValueError
+        If `p` is not positive.
 
     Examples
     --------
@@ -120,6 +126,8 @@ def mahalanobis(u: Any, v: Any, VI: Any) -> Any:
     ------
     ShapeError
         If `u` or `v` is no vector, or if they have different lengths.
+    DTypeError
+        If they are complex.
 
     Examples
     --------
@@ -143,6 +151,8 @@ def seuclidean(u: Any, v: Any, V: Any) -> Any:
     ------
     ShapeError
         If `u` or `v` is no vector, or if they have different lengths.
+    DTypeError
+        If they are complex.
 
     Examples
     --------
@@ -167,6 +177,8 @@ def jensenshannon(p: Any, q: Any, base: float | None = None) -> Any:
     ------
     ShapeError
         If `p` or `q` is no vector, or if they have different lengths.
+    DTypeError
+        If they are complex.
 
     Examples
     --------
