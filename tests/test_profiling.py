@@ -19,6 +19,8 @@ import jittape as jt
 import slow_line_programs
 from jittape.__main__ import main
 from jittape.core.program import SourceLine
+from jittape.profiling import line_samples
+from jittape.profiling.line_samples import LineSamples
 from jittape.profiling.remarks import LineFacts, remarks_of
 from jittape.runtime.clocked_executable import ClockedExecutable, Unclocked
 from jittape.runtime.cold_code import compiled_paths
@@ -431,3 +433,40 @@ def test_gradients_in_numba_code_are_the_users_own_time() -> None:
             gradient(x)
     totals = check_totals(profile)
     assert totals["Python"] > totals["recording"]
+
+
+PENDING_SAMPLE = """
+import signal, time
+from jittape.profiling.line_samples import LineSamples
+
+samples = LineSamples(lambda: None)
+samples.start()
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])
+while signal.SIGALRM not in signal.sigpending():
+    time.sleep(0.001)
+samples.stop()
+signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGALRM])
+print("alive", signal.getsignal(signal.SIGALRM) is signal.SIG_DFL)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGALRM")
+def test_a_sample_that_comes_after_the_end_does_not_end_the_process() -> None:
+    ran = run_python("-c", PENDING_SAMPLE)
+    assert (ran.returncode, ran.stdout) == (0, "alive True\n"), ran.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGALRM")
+def test_a_sample_during_the_end_starts_no_timer_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    samples, setitimer = LineSamples(lambda: None), signal.setitimer
+
+    def interrupted(timer: int, *times: float) -> None:
+        setitimer(timer, *times)
+        if times == (0,):
+            samples._sample(signal.SIGALRM, None)
+
+    samples.start()
+    samples._count = line_samples._MANY - 1
+    monkeypatch.setattr(signal, "setitimer", interrupted)
+    samples.stop()
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)

@@ -98,8 +98,12 @@ class LineSamples:
 
     def stop(self) -> None:
         """End sampling and restore the handler."""
+        self._count = _MANY  # a sample that runs meanwhile starts no timer again
         if self.works and sys.platform != "win32":
             signal.setitimer(signal.ITIMER_REAL, 0)
+            # The kernel may have chosen another thread for the last signal, which has not run since. To ignore a signal
+            # discards it; the default handler would end the process.
+            signal.signal(signal.SIGALRM, signal.SIG_IGN)
             signal.signal(signal.SIGALRM, self._before)
 
     def _sample(self, number: int, frame: FrameType | None) -> None:
