@@ -236,8 +236,8 @@ def _recorded_vjp(fun: Callable[..., Any], boxes: Boxes) -> tuple[_Pullback, lis
     return lambda seeds, _: pullback(seeds), outputs, structure
 
 
-def _host_vjp(fun: Callable[..., Any], boxes: Boxes) -> tuple[_Pullback, list[Any], Any]:
-    """`_recorded_vjp` of NumPy values, whose first product continues the trace of `fun`: it need not rewind."""
+def _taped(fun: Callable[..., Any], boxes: Boxes) -> tuple[GradientTape, list[Any], _OfLeaves, list[Any]]:
+    """Run `fun` on NumPy values in a tape; return it, handles of the leaves, the function of them, and its outputs."""
     tape = _tape(fun, persistent=True)
     interval = tape._interval
     with tape:
@@ -245,9 +245,16 @@ def _host_vjp(fun: Callable[..., Any], boxes: Boxes) -> tuple[_Pullback, list[An
         for leaf in boxes.leaves:
             interval.watch(leaf)
         of_leaves = _OfLeaves(fun, boxes)
-        outputs = [copy.copy(y) for y in of_leaves(*boxes.leaves)]  # the caller may write to the value
+        outputs = of_leaves(*boxes.leaves)
         refuse_exits(tape)
-    structure = of_leaves.structure()
+    return tape, given, of_leaves, outputs
+
+
+def _host_vjp(fun: Callable[..., Any], boxes: Boxes) -> tuple[_Pullback, list[Any], Any]:
+    """`_recorded_vjp` of NumPy values, whose first product continues the trace of `fun`: it need not rewind."""
+    tape, given, of_leaves, outputs = _taped(fun, boxes)
+    interval, structure = tape._interval, of_leaves.structure()
+    outputs = [copy.copy(y) for y in outputs]  # the caller may write to the value
     trace: Any = interval.trace
     after = trace.node
     repeated = RepeatedProducts(interval, outputs[0], given) if len(outputs) == 1 else None
@@ -315,16 +322,8 @@ def _host_jvp(
     fun: Callable[..., Any], boxes: Boxes, tangents: list[Tensor]
 ) -> tuple[list[Any], list[Any], Any]:
     """`_recorded_jvp` of NumPy values, which runs a known program without recording the tangent."""
-    tape = _tape(fun, persistent=True)
-    interval = tape._interval
-    with tape:
-        given = own_handles(boxes.leaves)  # `fun` may write to its arguments
-        for leaf in boxes.leaves:
-            interval.watch(leaf)
-        of_leaves = _OfLeaves(fun, boxes)
-        outputs = of_leaves(*boxes.leaves)
-        refuse_exits(tape)
-    structure = of_leaves.structure()
+    tape, given, of_leaves, outputs = _taped(fun, boxes)
+    interval, structure = tape._interval, of_leaves.structure()
     repeated = RepeatedTangents(interval, outputs[0], given, tangents) if len(outputs) == 1 else None
     found = None if repeated is None else repeated.run()
     if found is not None:
