@@ -65,7 +65,7 @@ lint: $(VENV)/.has-lint
 docs: $(VENV)/.has-docs
 	rm -rf docs/generated
 	$(SPHINX) -E -b html docs docs/_build/html
-	echo $(PAGES) | xargs -P 2 -n 15 sh -c 'exec $(SPHINX) -b doctest docs docs/_build/doctest-$$$$ "$$@"' sphinx
+	echo $(PAGES) | xargs -P 2 -n 15 sh -c 'exec $(SPHINX) -t pages-are-written -b doctest docs docs/_build/doctest-$$$$ "$$@"' sphinx
 
 bench: $(VENV)/.has-bench
 	$(BIN)/asv machine --yes --config asv_bench/asv.conf.json >/dev/null

@@ -41,9 +41,11 @@ doctest_global_setup = (
 )
 
 
+# Builds that only run examples go on at the same time, after the pages are written: they must not write them again.
+folders_to_run = [] if tags.has("pages-are-written") else PROGRAM_FOLDERS
 sphinx_gallery_conf = {
-    "examples_dirs": PROGRAM_FOLDERS,
-    "gallery_dirs": [f"generated/{folder}" for folder in PROGRAM_FOLDERS],
+    "examples_dirs": folders_to_run,
+    "gallery_dirs": [f"generated/{folder}" for folder in folders_to_run],
     "filename_pattern": r"\.py$",  # run all of them
     "within_subsection_order": "program_style.ProgramOrder",
     "reset_modules": ("matplotlib", "program_style.same_style"),
