@@ -42,7 +42,7 @@ doctest_global_setup = (
 
 
 # Builds that only run examples go on at the same time, after the pages are written: they must not write them again.
-folders_to_run = [] if tags.has("pages-are-written") else PROGRAM_FOLDERS
+folders_to_run = [] if tags.has("pages-are-written") else PROGRAM_FOLDERS  # noqa: F821
 sphinx_gallery_conf = {
     "examples_dirs": folders_to_run,
     "gallery_dirs": [f"generated/{folder}" for folder in folders_to_run],
