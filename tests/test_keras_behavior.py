@@ -246,3 +246,44 @@ def test_the_variables_of_layers_are_lists():
     assert isinstance(layer.trainable_variables, list)
     np.testing.assert_array_equal(gradients[0], np.full((3, 2), 6.0))
     assert (layer.non_trainable_variables, len(layer.variables)) == ([], 2)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "bool", "int64", "float64"])
+def test_losses_of_ones_own_get_floats_of_the_rank_of_the_predictions(dtype):
+    """As in Keras: labels of uint8 wrap in a difference, and a vector broadcasts against a column."""
+    x = np.array([[1.0], [0.2], [0.5]], np.float32)
+    y = np.array([0, 1, 1]).astype(dtype)
+    seen = []
+
+    def squared(y_true, y_pred):
+        seen.append((y_true.shape[1:], y_true.dtype, y_pred.dtype))
+        return jt.reduce_mean(jt.square(-y_true + y_pred))
+
+    class Squared(keras.losses.Loss):
+        def call(self, y_true, y_pred):
+            return squared(y_true, y_pred)
+
+    model = keras.Sequential([layers.Input((1,)), layers.Dense(1, use_bias=False, kernel_initializer="ones")])
+    model.compile("sgd", squared)
+    assert model.evaluate(x, y, verbose=0) == pytest.approx(np.mean((x[:, 0] - y) ** 2))
+    assert Squared()(y[:, None], x).numpy() == pytest.approx(np.mean((x[:, 0] - y) ** 2))
+    assert Squared()(y[:, None], x.astype("float16")).dtype == jt.float32
+    assert Squared(dtype="float64")(y[:, None], x).dtype == jt.float64
+    assert {(*shape, str(one), str(two)) for shape, one, two in seen[:-1]} == {(1, "float32", "float32")}
+
+
+def test_complex_predictions_of_a_loss_of_ones_own_stay_complex():
+    class Distance(keras.losses.Loss):
+        def call(self, y_true, y_pred):
+            return jt.abs(y_true - y_pred)
+
+    assert Distance()(np.array([1.0]), np.array([1.0 + 2.0j])).numpy() == 2.0
+
+
+def test_a_size_of_the_input_builds_the_model():
+    model = keras.Sequential([layers.Dense(5, input_dim=4), layers.Dense(1)])
+    assert [w.shape for w in model.weights] == [(4, 5), (5,), (5, 1), (1,)]
+    assert keras.Sequential.from_config(model.get_config()).input_shape == (None, 4)
+    embedding = layers.Embedding(9, 3, input_length=4)
+    assert embedding([[1, 2]]).shape == (1, 2, 3)
+    assert "input_length" not in embedding.get_config()

@@ -12,7 +12,7 @@ from jittape.errors import ShapeError
 from jittape.foreign_names import ATTRIBUTES_LEFT_OUT, with_foreign_names
 from jittape.keras.saving.serializable import Serializable
 from jittape.keras.tensor_masks import MASKS, as_mask, mask_of
-from jittape.keras.true_and_predicted import argument_as_tensor
+from jittape.keras.true_and_predicted import argument_as_tensor, floating_operands
 from jittape.primitives.elementwise.arithmetic import multiply
 from jittape.primitives.elementwise.comparison import logical_and, where
 from jittape.primitives.elementwise.complex_numbers import cast
@@ -85,7 +85,11 @@ class Loss(Serializable):
             If shapes do not fit, a label is not a class, or the loss is not defined for the dtype.
         """
         op = type(self).__name__
-        losses = self.call(argument_as_tensor(op, "y_true", y_true), argument_as_tensor(op, "y_pred", y_pred))
+        losses = self.call(
+            *self._operands(
+                argument_as_tensor(op, "y_true", y_true), argument_as_tensor(op, "y_pred", y_pred)
+            )
+        )
         if self.dtype is not None:
             losses = cast(losses, self.dtype)
         counted = self.counted(y_true, losses)
@@ -94,6 +98,10 @@ class Loss(Serializable):
     def _config_of(self, home: type) -> dict[str, Any]:
         config = super()._config_of(home)
         return config if self.dtype is None else config | {"dtype": as_dtype(self.dtype).name}
+
+    def _operands(self, y_true: Any, y_pred: Any) -> tuple[Any, Any]:
+        """Return what `call` gets."""
+        return floating_operands(y_true, y_pred, self.dtype)
 
     def counted(self, y_true: Any, losses: Any) -> Any:
         """Return which of the `losses` count in a mean, as a tensor of bool of their shape; None for all."""
@@ -176,3 +184,6 @@ class FunctionLoss(Loss):
     def call(self, y_true: Any, y_pred: Any) -> Any:
         """Return the loss of each example."""
         return type(self).function(y_true, y_pred, **self._arguments)
+
+    def _operands(self, y_true: Any, y_pred: Any) -> tuple[Any, Any]:
+        return y_true, y_pred  # the functions of this package convert them

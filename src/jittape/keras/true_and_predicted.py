@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from jittape.core.dtypes import is_floating
+import numpy as np
+
+from jittape.core.config import config
+from jittape.core.dtypes import as_dtype, is_floating
 from jittape.errors import ShapeError
 from jittape.primitives.elementwise.arithmetic import square, subtract
 from jittape.primitives.elementwise.comparison import equal, where
@@ -23,6 +26,8 @@ __all__ = [
     "argument_as_tensor",
     "as_tensor",
     "class_numbers",
+    "closest_ranks",
+    "floating_operands",
     "greatest_predictions",
     "matched",
     "matched_shapes",
@@ -58,13 +63,26 @@ def argument_as_tensor(op: str, argument: str, x: Any) -> Any:
 def same_rank(op: str, y_true: Any, y_pred: Any) -> tuple[Any, Any]:
     """Return both without a last dimension of length 1 that only one of them has; a vector becomes a column.
 
-    A single number is a target for every prediction, as in Keras. Losses are means over the last dimension, so a vector
-    beside a column has one loss for each element.
+    A single number is a target for every prediction, as in Keras.
 
     Raises
     ------
     ShapeError
         If the numbers of dimensions differ otherwise.
+    """
+    y_true, y_pred = closest_ranks(y_true, y_pred)
+    if y_true.ndim != y_pred.ndim and y_true.ndim:
+        raise ShapeError(
+            f"[{op}] y_true and y_pred must have equal numbers of dimensions, got shapes {tuple(y_true.shape)} and "
+            f"{tuple(y_pred.shape)}"
+        )
+    return y_true, y_pred
+
+
+def closest_ranks(y_true: Any, y_pred: Any) -> tuple[Any, Any]:
+    """Return both as `same_rank` does, also if the numbers of dimensions differ otherwise.
+
+    Losses are means over the last dimension, so a vector beside a column has one loss for each element.
     """
     ranks = y_true.ndim, y_pred.ndim
     if ranks == (1, 2) and y_pred.shape[-1] == 1:
@@ -75,12 +93,21 @@ def same_rank(op: str, y_true: Any, y_pred: Any) -> tuple[Any, Any]:
         y_true = squeeze(y_true, -1)
     elif ranks[1] == ranks[0] + 1 and y_pred.shape[-1] == 1:
         y_pred = squeeze(y_pred, -1)
-    if y_true.ndim != y_pred.ndim and y_true.ndim:
-        raise ShapeError(
-            f"[{op}] y_true and y_pred must have equal numbers of dimensions, got shapes {tuple(y_true.shape)} and "
-            f"{tuple(y_pred.shape)}"
-        )
     return y_true, y_pred
+
+
+def floating_operands(y_true: Any, y_pred: Any, dtype: Any = None) -> tuple[Any, Any]:
+    """Return both in the dtype in which Keras gives them to losses of the user.
+
+    That is `dtype`, or `jt.config.default_float`, or the dtype of the predictions if it has more precision. Labels of
+    uint8 would wrap in a difference, and labels of int64 would give float64.
+    """
+    if np.dtype(y_pred.aval.dtype).kind == "c":
+        return y_true, y_pred
+    if dtype is None:
+        found, default = y_pred.aval.dtype, as_dtype(config.default_float)
+        dtype = np.promote_types(found, default) if is_floating(found) else default
+    return cast(y_true, dtype), cast(y_pred, dtype)
 
 
 def class_numbers(y_true: Any, not_whole: int = -1) -> Any:

@@ -82,7 +82,7 @@ class Dense(Layer):
         input_dim: int | None = None,
         **options: Any,
     ) -> None:
-        super().__init__(activity_regularizer=activity_regularizer, **options)
+        super().__init__(activity_regularizer=activity_regularizer, input_dim=input_dim, **options)
         self.units = as_int("units", units)
         if self.units < 1:
             raise ValueError(f"[Dense] units must be positive, got {units}")

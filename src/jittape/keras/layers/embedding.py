@@ -36,6 +36,8 @@ class Embedding(Layer):
     mask_zero : bool
         Whether 0 pads sequences: the results get a mask, by which recurrent layers, pooling, losses and metrics skip
         these steps.
+    input_length : int, optional
+        Ignored, as in Keras 3: inputs have any length.
 
     Raises
     ------
@@ -52,6 +54,8 @@ class Embedding(Layer):
     (1, 3, 4)
     """
 
+    _left_out = "input_length"
+
     takes_integers = True  # also if the `Input` before the layer has the default dtype
 
     def __init__(
@@ -62,6 +66,7 @@ class Embedding(Layer):
         embeddings_regularizer: Any = None,
         embeddings_constraint: Any = None,
         mask_zero: bool = False,
+        input_length: int | None = None,
         **options: Any,
     ) -> None:
         super().__init__(**options)

@@ -103,6 +103,8 @@ class Layer(InGraphs, BuiltShapes, Serializable, Module):
         **unknown: Any,
     ) -> None:
         super().__init__()
+        if (size := unknown.pop("input_dim", None)) is not None:  # in Keras, another word for input_shape
+            input_shape = (size,)
         if unknown:
             raise unknown_argument(type(self), Layer, next(iter(unknown)))
         self._input_shape = None if input_shape is None else tuple(input_shape)

@@ -9,9 +9,12 @@ from jittape.core.argument_checks import FINITE, number
 from jittape.keras import losses, metrics
 from jittape.keras.loss_base import reduce_masked
 from jittape.keras.training.compiled_metrics import CompiledMetrics, factor_of_loss, one_loss
+from jittape.keras.true_and_predicted import as_tensor, closest_ranks, floating_operands
 from jittape.primitives.elementwise.arithmetic import add, multiply
 
 __all__ = ["CompiledOutputs", "compiled_loss", "compiled_parts"]
+
+_STRUCTURES = (tuple, list, dict)
 
 
 class CompiledOutputs(CompiledMetrics):
@@ -198,8 +201,7 @@ def compiled_loss(loss: Any, compiled: CompiledMetrics, y: Any, y_pred: Any, wei
     """Return the loss of a batch; None if no output has one."""
     if isinstance(compiled, CompiledOutputs):
         return compiled.total(y, y_pred, weight)
-    structures = (tuple, list, dict)
-    if isinstance(y, structures) and not isinstance(y_pred, structures):
+    if isinstance(y, _STRUCTURES) and not isinstance(y_pred, _STRUCTURES):
         raise ValueError(
             f"y must be one array, as the model has one output, got a {type(y).__name__} of {len(y)}"
         )
@@ -209,4 +211,7 @@ def compiled_loss(loss: Any, compiled: CompiledMetrics, y: Any, y_pred: Any, wei
 def _loss_of(loss: Any, y: Any, y_pred: Any, weight: Any) -> Any:
     if isinstance(loss, losses.Loss):
         return loss(y, y_pred, weight)
-    return reduce_masked("fit", loss(y, y_pred), y_pred, weight, "sum_over_batch_size")
+    operands = y, y_pred
+    if not isinstance(y_pred, _STRUCTURES):
+        operands = closest_ranks(*floating_operands(as_tensor(y), as_tensor(y_pred)))
+    return reduce_masked("fit", loss(*operands), y_pred, weight, "sum_over_batch_size")
