@@ -69,7 +69,9 @@ REDUCTIONS: list[Row] = [
             options(
                 {"mean": np.ones((2, 1)), "axis": 1},
                 {"mean": np.ones((2, 1)), "axis": 1, "ddof": 1},
-                arrays=(X, INTS),
+                {"mean": np.array([[1 + 2j], [0.5j]]), "axis": 1},
+                {"mean": np.array([[1 + 2j], [0.5j]]), "axis": 1, "where": X > 0},
+                arrays=(X, INTS, np.float32(X), X * 1j),
             ),
             remark=" (mean)",
             rtol=64,

@@ -322,6 +322,7 @@ def test_the_zeta_function_of_scipy_records(mode):
     np.testing.assert_allclose(found, -x * scipy.special.zeta(x + 1, q), rtol=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore:floating point number truncated", "ignore:non-integer arg n")
 @pytest.mark.parametrize(
     ("name", "arguments", "varied"),
     [
@@ -331,9 +332,16 @@ def test_the_zeta_function_of_scipy_records(mode):
         ("bdtrik", (0.1, 3.0, 0.2), (0, 1, 2)),
         ("nbdtrik", (0.05, 3.0, 0.5), (0, 1, 2)),
         ("pdtrik", (0.2, 0.3), (0, 1)),
+        ("bdtri", (1.5, 4.5, 0.4), (2,)),
+        ("nbdtr", (1.5, 4.5, 0.4), (2,)),
+        ("nbdtrc", (1.5, 4.5, 0.4), (2,)),
+        ("nbdtri", (1.5, 4.5, 0.4), (2,)),
+        ("kn", (2.7, 1.3), (1,)),
+        ("kn", (-1.5, 1.3), (1,)),
+        ("yn", (2.7, 1.3), (1,)),
     ],
 )
-def test_slopes_at_the_ends_of_counts(
+def test_slopes_at_the_ends_of_counts_and_where_scipy_truncates(
     name: str, arguments: tuple[float, ...], varied: tuple[int, ...]
 ) -> None:
     function = getattr(special, name)

@@ -74,6 +74,8 @@ def deviation_adapter(of: Callable[..., Any], name: str) -> Callable[..., Any]:
         ddof = correction if given(correction) else ddof
         if ddof is None:
             raise TypeError(f"[np.{name}] ddof must be a number, got None")
+        if dtype is None and given(mean) and a.dtype.kind in "iub":
+            dtype = np.float64  # of a complex mean, NumPy keeps the real part of the squares
         if dtype is not None and (a.dtype.kind != "f" or given(mean) or as_dtype(dtype) != dtype_of(a)):
             return _converted_deviation(
                 name, a, axis, as_dtype(dtype), ddof, keeps_dims(keepdims), where, mean
@@ -117,7 +119,8 @@ def _variance(name: str, a: Any, axis: Any, ddof: Any, keepdims: bool, where: An
     """Return the variance of the elements in the mask `where` around `mean`."""
     a = a if dtype_of(a).kind in "fc" else cast(a, np.float64)
     mean = array_like(mean) if given(mean) else numpy_mean(a, axis, keepdims=True, where=where)
-    squares = square(absolute(_distance(name, a, mean)))
+    distance = _distance(name, a, mean)
+    squares = square(absolute(distance) if a.dtype.kind == "c" else distance)
     if is_mask(where):
         squares = masked(name, squares, where, 0)
     count = maximum(subtract(element_count(name, a, axis, keepdims, where), float(ddof)), 0.0)

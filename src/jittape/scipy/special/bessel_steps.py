@@ -13,10 +13,26 @@ from typing import Any
 import numpy as np
 
 from jittape.core.primitive import Primitive
+from jittape.primitives.elementwise.piecewise import floor
 from jittape.scipy.special.scipy_steps import scipy_step
-from jittape.scipy.special.terms import Term, cos, cosh, maximum, results, slope, special, sqrt, where
+from jittape.scipy.special.terms import (
+    Term,
+    absolute,
+    cos,
+    cosh,
+    lifted,
+    maximum,
+    results,
+    sign,
+    slope,
+    special,
+    sqrt,
+    where,
+)
 
 __all__ = ["BESSEL", "spherical_slope", "spherical_value"]
+
+_floor = lifted(floor)
 
 
 def _in_argument(name: str, arguments: str, formula: Callable[..., Any], **options: Any) -> Primitive:
@@ -40,6 +56,16 @@ def _results(name: str, arguments: str, *formulas: Callable[..., Any] | None) ->
 
 def _half_difference(name: str, factor: float) -> Callable[..., Any]:
     return lambda out, v, x: factor * (special(name, v - 1, x) - special(name, v + 1, x))
+
+
+def _whole_order(name: str, kind: str, factor: float, sign_above: float) -> Primitive:
+    """Return the record of a Bessel function of integer order: SciPy truncates other orders, with a warning."""
+
+    def formula(out: Term, n: Term, x: Term) -> Term:
+        whole = sign(n) * _floor(absolute(n))
+        return factor * (special(kind, whole - 1, x) - sign_above * special(kind, whole + 1, x))
+
+    return _in_argument(name, "n x", formula)
 
 
 def spherical_value(name: str, n: Any, z: Any) -> Any:
@@ -189,9 +215,7 @@ BESSEL: dict[str, Any] = {
     "keip": _in_argument("keip", "x", _kelvin_second(1.0, "ker", math.inf)),
     "ker": _in_argument("ker", "x", lambda out, x: special("kerp", x)),
     "kerp": _in_argument("kerp", "x", _kelvin_second(-1.0, "kei", math.inf)),
-    "kn": _in_argument(
-        "kn", "n x", lambda out, n, x: -0.5 * (special("kv", n - 1, x) + special("kv", n + 1, x))
-    ),
+    "kn": _whole_order("kn", "kv", -0.5, -1.0),
     "mathieu_cem": _angular("mathieu_cem", "mathieu_a"),
     "mathieu_modcem1": _radial("mathieu_modcem1", "mathieu_a"),
     "mathieu_modcem2": _radial("mathieu_modcem2", "mathieu_a"),
@@ -219,9 +243,7 @@ BESSEL: dict[str, Any] = {
     ),
     **{name: _spherical(name) for name in SPHERICAL},
     "struve": _in_argument("struve", "v x", _struve_slope("struve", 1.0)),
-    "yn": _in_argument(
-        "yn", "n x", lambda out, n, x: 0.5 * (special("yv", n - 1, x) - special("yv", n + 1, x))
-    ),
+    "yn": _whole_order("yn", "yv", 0.5, 1.0),
     "yve": _in_argument("yve", "v z", _half_difference("yve", 0.5)),
     **{
         f"{shape}_{kind}{suffix}": _spheroidal(f"{shape}_{kind}{suffix}", f"m n c {cv}x")

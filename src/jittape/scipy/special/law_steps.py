@@ -179,7 +179,7 @@ def _binomial_slope(factor: float) -> Any:
 
 
 def _negative_binomial_slope(factor: float) -> Any:
-    return slope(lambda out, k, n, p: factor * _beta_density(n, _floor(k) + 1, p))
+    return slope(lambda out, k, n, p: factor * _beta_density(_floor(n), _floor(k) + 1, p))
 
 
 def _noncentral(result: int, value: int) -> list[Any]:
@@ -237,7 +237,7 @@ LAWS: dict[str, Any] = {
         "k n y",
         None,
         None,
-        slope(lambda out, k, n, y: -1.0 / _beta_density(n - _floor(k), _floor(k) + 1, 1 - out)),
+        slope(lambda out, k, n, y: -1.0 / _beta_density(_floor(n) - _floor(k), _floor(k) + 1, 1 - out)),
         impl=_binomial_value("bdtri"),
     ),
     "bdtrik": scipy_step("bdtrik", "y n p", *_inverse(_binomial_partials, 0, 0, counts=True)),
@@ -265,7 +265,11 @@ LAWS: dict[str, Any] = {
     "nbdtr": scipy_step("nbdtr", "k n p", slope(zero), None, _negative_binomial_slope(1.0)),
     "nbdtrc": scipy_step("nbdtrc", "k n p", slope(zero), None, _negative_binomial_slope(-1.0)),
     "nbdtri": scipy_step(
-        "nbdtri", "k n y", None, None, slope(lambda out, k, n, y: 1.0 / _beta_density(n, _floor(k) + 1, out))
+        "nbdtri",
+        "k n y",
+        None,
+        None,
+        slope(lambda out, k, n, y: 1.0 / _beta_density(_floor(n), _floor(k) + 1, out)),
     ),
     "nbdtrik": scipy_step("nbdtrik", "y n p", *_inverse(_negative_binomial_partials, 0, 0, counts=True)),
     "nbdtrin": scipy_step("nbdtrin", "k y p", *_inverse(_negative_binomial_partials, 1, 1)),
