@@ -255,8 +255,8 @@ PUBLIC_MODULES = (
 )
 
 
-NAMESPACES = (jt.autograd.numpy, jt.numpy, jt.numpy.fft, jt.numpy.linalg, jt.numpy.random)
-"""Modules whose names are NumPy's; docs/api.rst does not list them one by one."""
+NAMESPACES = (jt.autograd.numpy, jt.keras.ops, jt.numpy, jt.numpy.fft, jt.numpy.linalg, jt.numpy.random)
+"""Modules whose names are NumPy's or Keras's; docs/api.rst does not list them one by one."""
 
 
 DEFINING_MODULES = (

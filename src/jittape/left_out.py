@@ -209,7 +209,6 @@ LEFT_OUT = (
         "keras.utils.plot_model keras.utils.model_to_dot", "pictures of models are not drawn",
         "model.summary(), or jt.plot for pictures of programs",
     ),
-    LeftOut("keras.ops", "operations have one name", "jt, jt.math, jt.nn and jt.numpy"),
     LeftOut("keras.utils.Sequence keras.utils.PyDataset", "data have one form", "jt.data.Dataset.from_generator"),
     LeftOut("keras.utils.*", "this tool is missing", "NumPy"),
     LeftOut(

@@ -15,6 +15,7 @@ if _TYPE_CHECKING:
     from jittape.keras import losses as losses
     from jittape.keras import metrics as metrics
     from jittape.keras import models as models
+    from jittape.keras import ops as ops
     from jittape.keras import preprocessing as preprocessing
     from jittape.keras import random as random
     from jittape.keras import regularizers as regularizers
@@ -34,7 +35,7 @@ if _TYPE_CHECKING:
 __all__ = [
     "Initializer", "Input", "Layer", "Loss", "Metric", "Model", "Optimizer", "Regularizer", "Sequential",
     "Variable", "activations", "backend", "callbacks", "constraints", "initializers", "layers", "losses", "metrics",
-    "models", "optimizers", "preprocessing", "random", "regularizers", "saving", "utils",
+    "models", "ops", "optimizers", "preprocessing", "random", "regularizers", "saving", "utils",
 ]  # fmt: skip
 
 _MODULES = (
@@ -42,6 +43,7 @@ _MODULES = (
     "backend",
     "callbacks",
     "constraints",
+    "ops",
     "preprocessing",
     "random",
     "saving",

@@ -7,12 +7,12 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from jittape.keras.layers.function_layers import Operation
 from jittape.keras.layers.layer import Layer
 from jittape.keras.layers.reshaping_layers import Input
 from jittape.keras.layers.sequential import Sequential as SequentialLayers
 from jittape.keras.layers.symbolic_outputs import Symbolic, leaves_of, mapped
 from jittape.keras.model import Model
+from jittape.keras.ops.symbolic_operators import Operation
 from jittape.keras.saving.object_configs import deserialize_keras_object, serialize_keras_object
 from jittape.keras.saving.registered_objects import OTHER_NAMES
 from jittape.keras.training.functional_graph import FunctionalGraph

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,6 @@ from jittape.core.user_calls import as_int
 from jittape.data import Dataset
 from jittape.errors import ShapeError
 from jittape.keras.layers.layer import Layer
-from jittape.keras.layers.symbolic_outputs import OPERATORS, Symbolic
 from jittape.primitives.elementwise.arithmetic import add, multiply, subtract
 from jittape.primitives.elementwise.division import divide
 from jittape.primitives.elementwise.exponential import sqrt
@@ -24,7 +23,7 @@ from jittape.recording.convert import constant
 from jittape.recording.operators import Operators
 from jittape.recording.variable import Variable
 
-__all__ = ["Identity", "Lambda", "Normalization", "Operation", "Rescaling"]
+__all__ = ["Identity", "Lambda", "Normalization", "Rescaling"]
 
 
 class Identity(Layer):
@@ -264,59 +263,3 @@ class Normalization(Layer):
                 f"moments have the shape {shape}"
             )
         return found if isinstance(found, Operators) else constant(found)
-
-
-class Operation(Layer):
-    """An operator of Python between symbolic tensors, such as ``a + b``.
-
-    Parameters
-    ----------
-    operation : str
-        Name of a function of `operator`.
-    """
-
-    def __init__(self, operation: str, is_swapped: bool = False) -> None:
-        super().__init__(name=operation)
-        self.operation, self.is_swapped = operation, is_swapped
-
-    def as_keras(self, name: str) -> dict[str, Any]:
-        """Return the operation of Keras that computes the same, as plain values."""
-        kind = _KERAS_OPERATIONS[self.operation]
-        found = {"module": "keras.src.ops.numpy", "class_name": kind, "config": {"name": name}}
-        return found | {"registered_name": kind}
-
-    @classmethod
-    def of_keras(cls, stored: Mapping[str, Any]) -> Operation | None:
-        """Return the operator that Keras's operation is; None for other operations."""
-        kind = stored["class_name"]
-        return next((cls(operation) for operation, known in _KERAS_OPERATIONS.items() if kind == known), None)
-
-    def call(self, *operands: Any) -> Any:
-        """Return the result of the operator."""
-        return OPERATORS[self.operation](*(reversed(operands) if self.is_swapped else operands))
-
-
-_KERAS_OPERATIONS = {
-    "add": "Add",
-    "sub": "Subtract",
-    "mul": "Multiply",
-    "truediv": "TrueDivide",
-    "floordiv": "FloorDivide",
-    "mod": "Mod",
-    "pow": "Power",
-    "matmul": "Matmul",
-    "neg": "Negative",
-    "abs": "Absolute",
-    "getitem": "GetItem",
-}
-"""Names of Keras's operations by those of operators."""
-
-
-def _as_method(operation: str, is_swapped: bool = False) -> Callable[..., Any]:
-    return lambda self, *others: Operation(operation, is_swapped)(self, *others)
-
-
-for _name in OPERATORS:
-    setattr(Symbolic, f"__{_name}__", _as_method(_name))
-    if _name not in ("neg", "abs", "getitem"):
-        setattr(Symbolic, f"__r{_name}__", _as_method(_name, is_swapped=True))

@@ -13,6 +13,9 @@ from jittape.keras.activations import activation_of, linear
 from jittape.keras.layers.data_formats import format_name, format_of
 from jittape.keras.layers.layer import Layer
 from jittape.keras.layers.symbolic_outputs import AttributeOfGraph, Symbolic, zeros_of
+from jittape.keras.ops.symbolic_operators import (
+    Operation as Operation,  # gives symbolic tensors their operators
+)
 from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.reduce.reductions import reduce_any
 from jittape.primitives.shape.creation import ones

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from jittape.keras.layers.function_layers import Operation
 from jittape.keras.layers.layer import Layer
 from jittape.keras.layers.mask_passing import parameters_of_call
 from jittape.keras.layers.reshaping_layers import Input
 from jittape.keras.layers.symbolic_outputs import Symbolic, leaves_of, mapped
+from jittape.keras.ops.symbolic_operators import Operation
 from jittape.keras.saving.object_configs import deserialize_keras_object, is_config, serialize_keras_object
 from jittape.keras.training.functional_graph import FunctionalGraph
 from jittape.keras.training.keras_operations import operation_of_keras

@@ -9,7 +9,7 @@ import numpy as np
 
 from jittape.core.name_scopes import snake_case
 from jittape.keras import activations
-from jittape.keras.layers.function_layers import Operation
+from jittape.keras.ops.symbolic_operators import Operation
 from jittape.primitives.elementwise.complex_numbers import cast
 
 __all__ = ["operation_of_keras"]
