@@ -51,6 +51,7 @@ CASES: dict[str, Callable[[Any], Any]] = {
         m.pinvh(np.triu(S) + 1j * np.triu(A, 1), lower=False),
         m.pinvh(TALL @ TALL.T),
     ],
+    "schur": lambda m: [*m.schur(A), *m.schur(Z), *m.schur(A, "complex"), *m.schur(S, check_finite=False)],
     "solve_banded": lambda m: [
         m.solve_banded((2, 1), BANDS, RHS),
         m.solve_banded((1, 1), BANDS[:3], RHS[:, 0]),
@@ -101,6 +102,11 @@ GRADIENTS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "null_space": (lambda a: projector_of(linalg.null_space(a)), (TALL.T,)),
     "orth": (lambda a: projector_of(linalg.orth(a)), (TALL,)),
     "pinvh": (lambda a: linalg.pinvh(a), (S,)),
+    "schur": (
+        lambda a: jt.concat(linalg.schur(a), 0),
+        (np.triu(A) + 0.1 * A + np.diag([1.0, 5.0, -3.0, 9.0]),),
+    ),
+    "schur complex": (lambda a: jt.abs(jt.concat(linalg.schur(a, "complex"), 0)), (A,)),
     "solve_banded": (lambda ab, b: linalg.solve_banded((2, 1), ab, b), (BANDS, RHS)),
     "solve_banded tridiagonal": (lambda ab, b: linalg.solve_banded((1, 1), ab, b), (BANDS[:3], RHS)),
     "solve_discrete_lyapunov": (linalg.solve_discrete_lyapunov, (A, S)),
@@ -189,3 +195,27 @@ def test_structured_matrices_keep_integers_and_infinity() -> None:
         np.testing.assert_array_equal(found.numpy(), wanted)
     with pytest.raises(AttributeError, match="no 'companion': it is not recorded; use SciPy's own"):
         _ = linalg.companion
+
+
+def test_schur_factors_with_blocks_or_of_unknown_eigenvalues_have_no_derivative() -> None:
+    """Complex factors have one in a `jt.function` too."""
+    compiled = jt.function(lambda a: jt.reduce_sum(jt.abs(linalg.schur(a, output="complex")[0])))
+    recorded = jt.grad(lambda a: jt.reduce_sum(jt.abs(linalg.schur(a, output="complex")[0])))(A)
+    for _ in range(3):
+        np.testing.assert_allclose(jt.grad(compiled)(A), recorded, rtol=1e-9)
+    assert np.diagonal(scipy.linalg.schur(A)[0], -1).any()
+    for given in (A, S):
+        x = jt.constant(given)
+        call = jt.function(linalg.schur) if given is S else linalg.schur
+        np.testing.assert_allclose(call(x)[0], scipy.linalg.schur(given)[0], atol=1e-12)
+        with jt.GradientTape() as tape:
+            tape.watch(x)
+            y = jt.reduce_sum(call(x)[0])
+        with pytest.warns(jt.UnconnectedGradientWarning):
+            assert tape.gradient(y, x) is None
+    with pytest.raises(ValueError, match=r"\[schur\] output must be 'real' or 'complex'"):
+        linalg.schur(A, "both")
+    with pytest.raises(jt.ShapeError, match=r"\[schur\] a must be one matrix"):
+        linalg.schur(np.zeros((2, 3, 3)))
+    with pytest.raises(NotImplementedError, match=r"\[schur\] sort is not supported"):
+        linalg.schur(A, sort="lhp")

@@ -44,6 +44,47 @@ def test_one_root(name):
     assert float(root) == float(result.root)
 
 
+def basin(x, a, b):
+    return (x - a) ** 2 + b * x**4
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"bracket": (0.0, 1.0)}, {"method": "golden"}, {"bounds": (-1.0, 2.0)}, {"bounds": (-1.0, 0.3)}],
+)
+def test_a_minimum_of_one_number(options):
+    """Values are SciPy's; a bound that holds the minimum does not move."""
+
+    def lowest(a, b):
+        return optimize.minimize_scalar(basin, args=(a, b), **options).x
+
+    a, b = 1.3, 0.7
+    wanted = scipy.optimize.minimize_scalar(basin, args=(a, b), **options)
+    found = optimize.minimize_scalar(basin, args=(a, b), **options)
+    assert (found.success, found.nfev) == (wanted.success, wanted.nfev)
+    np.testing.assert_allclose([found.x, found.fun], [wanted.x, wanted.fun], rtol=1e-9)
+    curvature = 2 + 12 * b * wanted.x**2
+    exact = (0.0, 0.0) if wanted.x < 0.5 else (2 / curvature, -4 * wanted.x**3 / curvature)
+    traced = jt.function(lowest)
+    for function in (lowest, traced, traced):
+        np.testing.assert_allclose(function(a, b), wanted.x, rtol=1e-9)
+        np.testing.assert_allclose(jt.grad(function, (0, 1))(a, b), exact, rtol=1e-6)
+    second = jt.grad(jt.grad(lambda a: lowest(a, b)))(a)
+    assert float(second) == pytest.approx(-24 * b * wanted.x * exact[0] ** 2 / curvature, rel=1e-6)
+
+
+def test_minima_between_bounds_and_failures():
+    found = optimize.fminbound(basin, -1.0, 2.0, args=(1.3, 0.7), full_output=True)
+    wanted = scipy.optimize.fminbound(basin, -1.0, 2.0, args=(1.3, 0.7), full_output=True)
+    np.testing.assert_allclose(np.array([float(x) for x in found]), wanted, rtol=1e-9)
+    with pytest.raises(jt.NoGradientError, match=r"\[minimize_scalar\] the solver did not find a solution"):
+        jt.grad(
+            lambda a: (
+                optimize.minimize_scalar(lambda x: jt.sin(x) * a, options={"maxiter": 1}, method="golden").x
+            )
+        )(1.0)
+
+
 @pytest.mark.parametrize("name", BRACKETING)
 def test_refusals_of_a_bracket(name):
     with pytest.raises(ValueError, match="different signs"):

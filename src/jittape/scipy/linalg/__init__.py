@@ -14,6 +14,7 @@ from jittape.scipy.linalg.pivoted_systems import lu_factor as lu_factor
 from jittape.scipy.linalg.pivoted_systems import lu_solve as lu_solve
 from jittape.scipy.linalg.roots_and_logarithms import logm as logm
 from jittape.scipy.linalg.roots_and_logarithms import sqrtm as sqrtm
+from jittape.scipy.linalg.schur_factors import schur as schur
 from jittape.scipy.linalg.scipy_factors import cho_factor as cho_factor
 from jittape.scipy.linalg.scipy_factors import cholesky as cholesky
 from jittape.scipy.linalg.scipy_factors import eig as eig
@@ -80,6 +81,7 @@ __all__ = [
     "pinvh",
     "polar",
     "qr",
+    "schur",
     "sinhm",
     "sinm",
     "solve",

@@ -30,6 +30,7 @@ POSITIONS = {
     "norm": "a ord axis keepdims check_finite",
     "pinvh": "a atol rtol lower return_rank check_finite",
     "qr": "a overwrite_a lwork mode pivoting check_finite",
+    "schur": "a output lwork overwrite_a sort check_finite",
     "solve": "a b lower overwrite_a overwrite_b check_finite assume_a transposed",
     "solve_banded": "l_and_u ab b overwrite_ab overwrite_b check_finite",
     "solve_triangular": "a b trans lower unit_diagonal overwrite_b check_finite",
@@ -38,11 +39,12 @@ POSITIONS = {
     "svdvals": "a overwrite_a check_finite",
 }
 """The order of SciPy's positional parameters, where options are among them."""
-UNSUPPORTED = {
+UNSUPPORTED: dict[str, dict[str, Any]] = {
     "eig": {"b": None, "left": False, "right": True, "homogeneous_eigvals": False},
     "eigvals": {"b": None, "homogeneous_eigvals": False},
     "pinv": {"atol": None, "return_rank": False},
     "pinvh": {"atol": None, "return_rank": False},
+    "schur": {"sort": None},
 }
 """SciPy's parameters that change results and are not supported, with the only values that are accepted."""
 

@@ -10,6 +10,8 @@ from jittape.scipy.optimize.minimization import minimize as minimize
 from jittape.scipy.optimize.roots import fixed_point as fixed_point
 from jittape.scipy.optimize.roots import root as root
 from jittape.scipy.optimize.roots import root_scalar as root_scalar
+from jittape.scipy.optimize.scalar_minima import fminbound as fminbound
+from jittape.scipy.optimize.scalar_minima import minimize_scalar as minimize_scalar
 from jittape.scipy.optimize.scalar_roots import bisect as bisect
 from jittape.scipy.optimize.scalar_roots import brenth as brenth
 from jittape.scipy.optimize.scalar_roots import brentq as brentq
@@ -19,8 +21,8 @@ from jittape.scipy.optimize.scalar_roots import ridder as ridder
 from jittape.scipy.optimize.scalar_roots import toms748 as toms748
 
 __all__ = [
-    "bisect", "brenth", "brentq", "curve_fit", "fixed_point", "fsolve", "least_squares", "minimize", "newton",
-    "ridder", "root", "root_scalar", "toms748",
+    "bisect", "brenth", "brentq", "curve_fit", "fixed_point", "fminbound", "fsolve", "least_squares", "minimize",
+    "minimize_scalar", "newton", "ridder", "root", "root_scalar", "toms748",
 ]  # fmt: skip
 
 _OF_SCIPY = ("Bounds", "LinearConstraint", "NonlinearConstraint", "OptimizeResult", "OptimizeWarning")

@@ -16,7 +16,15 @@ from jittape.scipy.optimize.implicit_function import Problem, start_vector
 from jittape.transforms.gradients import grad, value_and_grad
 from jittape.transforms.jacobians import hessian, hvp, jacobian
 
-__all__ = ["WITH_HESSIAN", "WITH_PRODUCTS", "free_components", "minimize", "number", "value_alone"]
+__all__ = [
+    "WITH_HESSIAN",
+    "WITH_PRODUCTS",
+    "free_components",
+    "minimize",
+    "number",
+    "number_valued",
+    "value_alone",
+]
 
 WITHOUT_GRADIENT = {"nelder-mead", "powell", "cobyla", "cobyqa"}
 WITH_PRODUCTS = {"newton-cg", "trust-ncg", "trust-krylov", "trust-constr"}
@@ -103,7 +111,7 @@ def minimize(
     (1.5, 0.5)
     """
     start = start_vector("minimize", x0)
-    fun = _number_valued(value_alone(fun, jac))
+    fun = number_valued(value_alone(fun, jac))
     problem = Problem("minimize", grad(fun), args)
     no_constraints = isinstance(constraints, (tuple, list)) and not constraints
     if not no_constraints:
@@ -152,7 +160,7 @@ def _derivatives(fun: Callable[..., Any], args: tuple[Any, ...], method: str) ->
     return more
 
 
-def _number_valued(fun: Callable[..., Any]) -> Callable[..., Any]:
+def number_valued(fun: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function whose value may be an array of one number as one that returns a number."""
 
     @functools.wraps(fun)
