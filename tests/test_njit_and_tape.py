@@ -97,3 +97,74 @@ def test_an_op_of_arrays_prints_once(capfd):
     gradients = tape.gradient(total, [x, y])
     np.testing.assert_allclose(np.stack([one.numpy() for one in gradients]), [[6.0, 16.0], [1.0, 4.0]])
     assert capfd.readouterr().out.count("computed") == 1
+
+
+@numba.njit
+def cost_of_index(x, w):
+    x[np.argmin(x)] *= w[np.argmax(w)]
+    total = 0.0
+    for i in range(len(x)):
+        total += x[i] * x[i] * w[i]
+    return total
+
+
+def test_an_op_of_arrays_whose_functions_have_no_form_for_numbers():
+    # Numba raises an AttributeError instead of a TypingError for np.argmin and others of a number.
+    x, w = np.array([3.0, -1.0, 2.0]), np.array([0.5, 1.5, 2.5])
+    tensors = [jt.constant(x), jt.constant(w)]
+    with jt.GradientTape() as tape:
+        tape.watch(tensors)
+        cost = jt.numba_op(cost_of_index)(*tensors)
+    value, gradients = jt.njit_value_and_grad(cost_of_index, argnums=(0, 1))(x, w)
+    np.testing.assert_allclose(cost.numpy(), value)
+    for one, other in zip(tape.gradient(cost, tensors), gradients, strict=True):
+        np.testing.assert_allclose(one, other)
+
+
+@numba.njit
+def by_flat(x):
+    for i in range(1, x.size):
+        x.flat[i] *= x.flat[i - 1]
+    return x[0, 0] * x[1, 1] + x[0, 1] ** 2
+
+
+@numba.njit
+def by_diagonal(x):
+    np.fill_diagonal(x, x[0, 1] ** 2)
+    return x[0, 0] * x[1, 1] * x[1, 0]
+
+
+@numba.njit
+def by_product(x):
+    np.dot(x[:, :].copy(), x + 1.0, x)
+    return x[0, 0] * x[1, 1] + x[0, 1] ** 2
+
+
+@numba.njit
+def by_contiguous(x):
+    y = np.ascontiguousarray(x)
+    y[0, 0] = y[1, 1] ** 2
+    return x[0, 0] * x[1, 0]
+
+
+@numba.njit
+def by_callee(x):
+    return x[1, 0] * by_flat(x)
+
+
+@pytest.mark.parametrize("function", [by_flat, by_diagonal, by_product, by_contiguous, by_callee])
+def test_an_op_does_not_write_to_its_operands(function):
+    # Numba compiles these writes for read-only arrays too.
+    x = np.array([[2.0, 3.0], [5.0, 7.0]])
+    value, gradient = jt.njit_value_and_grad(function)(x.copy())
+    tensor = jt.constant(x)
+    with jt.GradientTape() as tape:
+        tape.watch(tensor)
+        y = jt.numba_op(function)(tensor)
+    np.testing.assert_allclose(y.numpy(), value)
+    np.testing.assert_allclose(tape.gradient(y, tensor), gradient)
+    np.testing.assert_array_equal(tensor.numpy(), x)
+    compiled = jt.function(jt.value_and_grad(jt.numba_op(function)))
+    for one, other in zip(compiled(tensor), (value, gradient), strict=True):
+        np.testing.assert_allclose(one, other)
+    np.testing.assert_array_equal(tensor.numpy(), x)

@@ -11,15 +11,35 @@ from numba.np.numpy_support import as_dtype, from_dtype
 
 from jittape.core.dtypes import NATIVE_NUMBERS
 from jittape.core.program import Aval
+from jittape.numba_bridge.scalar_function import python_function, steps_and_values
 
 __all__ = ["ArgumentTypes", "returned_number"]
+
+
+_WRITERS = {"ascontiguousarray", "asfortranarray", "fill_diagonal", "flat", "nditer"}
+"""Names by which a function may write to an array that Numba knows to be read-only."""
+
+
+def _may_write_read_only(function: Any) -> bool:
+    """Return whether Numba may compile writes to read-only arguments in a function, or in one that it calls."""
+    for steps, values in steps_and_values(python_function(function)):
+        names = {step.argval for step in steps if step.opname in ("LOAD_ATTR", "LOAD_METHOD")}
+        names |= {getattr(value, "__name__", "") for value in values}
+        # np.dot(a, b, out); the number of operands of CALL_FUNCTION_EX is unknown.
+        calls = [step for step in steps if step.opname.startswith("CALL")]
+        if names & _WRITERS or (
+            "dot" in names and any(step.opname == "CALL_FUNCTION_EX" or (step.arg or 0) > 2 for step in calls)
+        ):
+            return True
+    return False
 
 
 class ArgumentTypes:
     """Numba types with which operands are passed to a function of whole arrays.
 
     An operand of shape ``()`` is a number. The others are read-only arrays. A function that writes its arguments, or
-    was compiled for fixed types, does not accept these and gets writable copies.
+    was compiled for fixed types, does not accept these and gets writable copies. So does a function with names by which
+    Numba compiles writes to read-only arrays.
     """
 
     def __init__(self, dispatcher: Any) -> None:
@@ -65,7 +85,8 @@ class ArgumentTypes:
         if not self._dispatcher._can_compile:
             return writable
         first = None
-        for kinds in (_types(key, readonly=True), writable):
+        choices = (_types(key, readonly=True), writable)
+        for kinds in choices[1:] if _may_write_read_only(self._dispatcher) else choices:
             try:
                 self._dispatcher.compile(kinds)
             except (NumbaError, AttributeError) as error:  # the latter for an update of a read-only slice
@@ -88,7 +109,7 @@ def returned_number(dispatcher: Any, name: str, avals: Any, reason: str) -> np.d
     given = ", ".join([str(kind) for kind in _types(tuple([(x.dtype, len(x.shape)) for x in avals]), False)])
     try:
         returned = types.unliteral(argument_types.returned(avals))
-    except NumbaError as error:
+    except (NumbaError, AttributeError) as error:
         raise TypeError(f"{reason}\nNor does Numba compile {name} for ({given}): {error}") from None
     if not isinstance(returned, (types.Number, types.Boolean)) or as_dtype(returned) not in NATIVE_NUMBERS:
         raise TypeError(

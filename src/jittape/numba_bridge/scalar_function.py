@@ -9,9 +9,9 @@ from __future__ import annotations
 import ctypes
 import dis
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
-from types import CellType
+from types import CellType, CodeType, ModuleType
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -34,7 +34,7 @@ from jittape.core.dtypes import NATIVE_NUMBERS
 
 __all__ = [
     "NotCompiledError", "as_dispatcher", "compiled_scalar", "dispatcher_of", "evaluate_linked", "may_reduce",
-    "python_function",
+    "python_function", "steps_and_values",
 ]  # fmt: skip
 
 _I64 = ir.IntType(64)
@@ -64,26 +64,41 @@ def python_function(function: Callable[..., Any]) -> Callable[..., Any]:
     return python
 
 
-def may_reduce(function: Callable[..., Any], seen: set[Any] | None = None) -> bool:
+def steps_and_values(function: Callable[..., Any]) -> Iterator[tuple[list[dis.Instruction], list[Any]]]:
+    """Yield the instructions and global values of a Python function and of the ``@njit`` functions that it calls."""
+    waiting = [function]
+    for one in waiting:
+        if getattr(one, "__code__", None) is None:
+            continue
+        codes = [one.__code__]
+        for code in codes:
+            codes += [inner for inner in code.co_consts if isinstance(inner, CodeType)]
+        names = {name for code in codes for name in code.co_names}
+        values = [one.__globals__.get(name) for name in names]
+        values += [
+            getattr(module, name, None)
+            for module in values
+            if isinstance(module, ModuleType)
+            for name in names
+        ]
+        values += [cell.cell_contents for cell in one.__closure__ or () if cell != CellType()]
+        yield [step for code in codes for step in dis.get_instructions(code)], values
+        callees = [python_function(value) for value in values if isinstance(value, Dispatcher)]
+        waiting += [callee for callee in callees if callee not in waiting]
+
+
+def may_reduce(function: Callable[..., Any]) -> bool:
     """Return whether a function, or one that it calls, names a reduction that Numba compiles for numbers too."""
-    seen = {function} if seen is None else seen | {function}
-    code = getattr(function, "__code__", None)
-    if code is None:
-        return False
-    attributes = {
-        one.argval for one in dis.get_instructions(code) if one.opname in ("LOAD_ATTR", "LOAD_METHOD")
-    }
-    if not _REDUCTIONS.isdisjoint(attributes):  # `max` alone is a function of numbers
-        return True
-    cells = [cell.cell_contents for cell in function.__closure__ or () if cell != CellType()]
-    values = [function.__globals__.get(name) for name in code.co_names] + cells
-    if any(
-        getattr(one, "__module__", "") == "numpy" and getattr(one, "__name__", "") in _REDUCTIONS
-        for one in values
-    ):
-        return True
-    callees = {python_function(one) for one in values if isinstance(one, Dispatcher)}
-    return any(may_reduce(one, seen) for one in callees - seen)
+    for steps, values in steps_and_values(function):
+        attributes = {step.argval for step in steps if step.opname in ("LOAD_ATTR", "LOAD_METHOD")}
+        if not _REDUCTIONS.isdisjoint(attributes):  # `max` alone is a function of numbers
+            return True
+        if any(
+            getattr(value, "__module__", "") == "numpy" and getattr(value, "__name__", "") in _REDUCTIONS
+            for value in values
+        ):
+            return True
+    return False
 
 
 def as_dispatcher(function: Callable[..., Any]) -> Dispatcher:
@@ -107,7 +122,7 @@ def compiled_scalar(
     given = ", ".join([dtype.name for dtype in dtypes])
     try:
         dispatcher.compile(argument_types)
-    except NumbaError as error:
+    except (NumbaError, AttributeError) as error:  # the latter for argmin, tril and others
         raise NotCompiledError(f"numba_op: Numba does not compile {name} for ({given}): {error}") from None
     result = dispatcher.overloads[argument_types]
     returned = _returned(name, given, result.signature.return_type, item)
