@@ -178,6 +178,8 @@ class Tuning:
 
     # ---- compile/rewrite ---------------------------------------------------------------------------------------------
 
+    row_bytes_in_place: int = 1024
+    """Minimum bytes of a row that a loop reads from the array of which its operand is a part, without a copy."""
     overlap_check_elements: int = 1 << 18
     """Maximum elements that are compared to find out whether terms overlap; more are assumed to overlap."""
     symmetry_depth: int = 64
