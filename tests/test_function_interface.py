@@ -6,6 +6,7 @@ import functools
 import inspect
 import logging
 import warnings
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -248,3 +249,35 @@ def test_functions_that_run_eagerly_return_what_python_returns(eager: None) -> N
     assert jt.config.functions_run_eagerly()
     assert jt.function(lambda: 3)() == 3
     assert type(jt.function(lambda: 3)()) is int
+
+
+def test_a_concrete_function_of_equal_arguments_is_the_same_object() -> None:
+    v = jt.Variable(2.0)
+    other = jt.Variable(3.0)
+
+    @jt.function
+    def f(x: Any, k: Any = 2.0, w: Any = None) -> Any:
+        return x * k if w is None else x * k * w
+
+    spec = jt.TensorSpec([3], jt.float32)
+    first = f.get_concrete_function(spec)
+    assert f.get_concrete_function(jt.ones([3])) is first
+    assert f.get_concrete_function(x=spec) is first
+    kinds = [
+        first,
+        f.get_concrete_function(spec, 3.0),
+        f.get_concrete_function(spec, 0.0),
+        f.get_concrete_function(spec, -0.0),
+        f.get_concrete_function(spec, 3.0, v),
+        f.get_concrete_function(spec, 3.0, other),
+        f.get_concrete_function(jt.TensorSpec([3], jt.float32, "y")),
+        f.get_concrete_function(jt.TensorSpec([None], jt.float32)),
+        f.get_concrete_function(jt.TensorSpec([3], jt.float64)),
+    ]
+    assert len(set(map(id, kinds))) == len(kinds)
+    assert f.get_concrete_function(jt.TensorSpec([None], jt.float32)) is kinds[-2]
+    assert f.get_concrete_function(spec, 3.0, v) is kinds[4]
+    assert kinds[1](jt.ones([3])).numpy().tolist() == [3.0] * 3
+    found = weakref.ref(kinds[1])
+    del kinds
+    assert found() is None, "functions keep no concrete function alive"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from jittape.core.config import config
 from jittape.core.primitive import active_recorder
+from jittape.core.tickets import WeakValues
 from jittape.errors import DTypeError
 from jittape.foreign_names import ATTRIBUTES_LEFT_OUT, with_foreign_names
 from jittape.functions.argument_binding import bound_calls, complete_arguments
@@ -15,10 +16,12 @@ from jittape.functions.function_interface import FunctionInterface
 from jittape.functions.open_signature import is_open, open_keys, open_result, open_signature_of, takes
 from jittape.functions.signature import (
     GUARD_FAILED,
+    NUMBERS,
     Call,
     TensorSpec,
     aval_of_leaf,
     describe_key,
+    key_of,
     keys_of,
     leaf_names,
 )
@@ -115,6 +118,18 @@ class ConcreteFunction:
         self._call = Call(tuple([_without_data(leaf) for leaf in call.leaves]), call.structure, call.orders)
         self._is_open = is_open(call)
         self._concrete: Concrete | Uncompiled | None = concrete
+
+    def known_or_self(self, known: WeakValues[Any, ConcreteFunction]) -> ConcreteFunction:
+        """Return the function of the same arguments and trace that is among `known`; add this one if there is none.
+
+        Numbers and Variables are part of the arguments: `structured_input_signature` and `inputs` show them.
+        """
+        key = self._call.structure, self._call.orders, tuple(map(_key_of_argument, self._call.leaves))
+        found = known.get(key)
+        if found is None or found._concrete is not self._concrete:
+            known.set(key, self)
+            return self
+        return found
 
     @property
     def _trace(self) -> Concrete | Uncompiled:
@@ -281,6 +296,15 @@ class ConcreteFunction:
 def _bound(function: Function, instance: Any) -> Any:
     """Return a compiled function as a method of an instance."""
     return BoundFunction(function._of(instance), instance)
+
+
+def _key_of_argument(leaf: Any) -> Any:
+    """Return what a leaf has in common with those that make the same concrete function."""
+    if isinstance(leaf, TensorSpec):
+        return leaf, leaf.name
+    if isinstance(leaf, Variable):
+        return id(leaf)  # the concrete function keeps it alive
+    return (type(leaf), repr(leaf)) if type(leaf) in NUMBERS else key_of(leaf)  # 0.0 and -0.0 differ
 
 
 def _without_data(leaf: Any) -> Any:

@@ -19,7 +19,7 @@ import numpy as np
 from jittape.core.config import config
 from jittape.core.locks import rlock
 from jittape.core.primitive import active, active_recorder, recording_with
-from jittape.core.tickets import Companions
+from jittape.core.tickets import Companions, WeakValues
 from jittape.core.user_calls import ValueNeeded, VariableNeeded, stack_level
 from jittape.errors import FunctionWarning
 from jittape.functions.argument_binding import DefaultArguments
@@ -93,6 +93,7 @@ class Function(FunctionInterface):
         self._warned: set[Callable[..., str]] = set()
         self._pins_variables = False
         self._bound: Companions[Function] = Companions()
+        self._concretes: WeakValues[Any, ConcreteFunction] = WeakValues()
         self._unbound: Function = self
         all_functions.set(id(self), self)
 
@@ -372,8 +373,8 @@ class Function(FunctionInterface):
         if not args and not kwargs and self._input_signature is not None:
             args = tuple(self._input_signature)
         call = self._flatten_arguments(owner, args, kwargs)
-        trace, signature = self._signature_of(owner, call)
-        return ConcreteFunction(self, owner, call, trace, signature)
+        made = ConcreteFunction(self, owner, call, *self._signature_of(owner, call))
+        return made.known_or_self(self._concretes)
 
     def _signature_of(self, owner: tuple[Any, ...], call: Call) -> tuple[Concrete | Uncompiled, Signature]:
         """Return the trace for `call` and its signature; trace the function if necessary."""
@@ -383,8 +384,7 @@ class Function(FunctionInterface):
         trace = self._trace_for(owner, call, keys)
         if self._families.known(_key(call, keys)) is not trace:
             return trace, self._traces.signature_of(trace)
-        names = leaf_names(self._python, call, len(owner))
-        arguments = described_leaves(trace, names, keys)
+        arguments = described_leaves(trace, leaf_names(self._python, call, len(owner)), keys)
         return trace, Signature(arguments, (), "only extents differ from those of another signature", "")
 
     # ---- copies, see `function_pickling` ---------------------------------------------------------------------------
