@@ -46,6 +46,9 @@ from tensorflow_programs.guides import (
 )
 from tensorflow_programs.textbooks import (
     agents_and_mixtures,
+    chapters_of_images,
+    chapters_of_sequences,
+    chapters_with_losses,
     guides_in_full,
     hands_on_layers,
     models_of_attention,
@@ -93,6 +96,9 @@ PAGES = (
     gradients_in_depth,
     traced_programs,
     keras_in_depth,
+    chapters_with_losses,
+    chapters_of_sequences,
+    chapters_of_images,
 )
 
 Program = Callable[[Any], Any]
