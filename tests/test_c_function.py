@@ -68,6 +68,10 @@ def test_halves_have_no_type_in_c(dtype: str) -> None:
 def test_the_number_of_the_argument_is_an_int() -> None:
     with pytest.raises(TypeError, match=r"\[cfunc\] argnum must be an int, got \(0, 1\)"):
         jt.cfunc(scaled, *SPECS, argnum=(0, 1))  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"\[cfunc\] argnum=3 requires argument 3, but there are 2 specs"):
+        jt.cfunc(scaled, *SPECS, argnum=3)
+    with pytest.raises(TypeError, match=r"\[cfunc\] scaled\(.*\) cannot be called with 0 arguments"):
+        jt.cfunc(scaled)
 
 
 def test_failed_operation_gives_a_status() -> None:

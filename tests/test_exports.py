@@ -259,6 +259,7 @@ def test_programs_of_the_guide(
         ),
         ({"example": [1, 2]}, ValueError, "example has 2 arguments, but there are 1 specs"),
         ({"example": [[1.0, 2.0]]}, ValueError, r"example\[0\] must have shape \(4,\), got \(2,\)"),
+        ({"argnum": 1}, ValueError, r"\[export\] argnum=1 requires argument 1, but there are 1 specs"),
         ({"cpu": "pentium"}, ValueError, "cpu must be 'native' or one of .*, got 'pentium'"),
         ({"directory": "/nowhere/at/all"}, FileNotFoundError, "there is no directory /nowhere/at/all"),
         ({"f": lambda x: x, "hessian": True}, ValueError, "returns one floating scalar"),
@@ -292,6 +293,13 @@ def test_bad_input(options: dict[str, Any], error: type[Exception], message: str
     arguments = {"f": rosenbrock, "specs": spec(4), "name": "model", "directory": tmp_path} | options
     with pytest.raises(error, match=message):
         jt.export(**arguments)
+
+
+def test_arguments_are_counted_from_the_end_too(tmp_path: Path) -> None:
+    made = jt.export(
+        lambda x, y: jt.reduce_sum(x * y), [spec(4), spec(4)], "model", directory=tmp_path, argnum=-1
+    )
+    assert "Value and gradient with respect to x1." in made.header.read_text()
 
 
 def test_an_example_where_the_function_works(tmp_path: Path) -> None:

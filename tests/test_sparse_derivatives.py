@@ -443,6 +443,8 @@ ERRORS: list[tuple[Callable[[], Any], type[Exception], str]] = [
         ValueError,
         "do not imply a few diagonals",
     ),
+    (lambda: jt.sparse_jacobian(3), TypeError, "f must be a function, got 3"),  # type: ignore[arg-type]
+    (lambda: jt.sparse_hessian("f"), TypeError, "f must be a function, got 'f'"),  # type: ignore[arg-type]
     # Without a limit, the system would end the process for lack of memory.
     (lambda: jt.sparse_hessian(lambda x: jt.reduce_sum(x) ** 2)(np.ones(10_000)), ValueError, "is dense"),
     (lambda: jt.sparse_jacobian(lambda x: x * jt.reduce_sum(x))(np.ones(10_000)), ValueError, "is dense"),

@@ -217,7 +217,11 @@ ERRORS: list[tuple[Any, type[Exception], str]] = [
         "out_axes: axis 2 is out of range for an array of shape (5, 3)",
     ),
     (lambda: jt.vmap(jt.sin, 0, None)(A), ValueError, "out_axes must be ints"),
-    (lambda: jt.vmap(jt.sin, "a")(A), TypeError, "in_axes"),
+    (
+        lambda: jt.vmap(jt.sin, "a")(A),
+        TypeError,
+        "[vmap] in_axes must be an int, None or a structure of them, got 'a'",
+    ),
     (lambda: jt.vmap(jt.sin)(3.0), ValueError, "axis 0 is out of range"),
     (lambda: jt.vmap(jt.sin)(np.array(["a"])), TypeError, "[vmap] Cannot convert an array of dtype"),
     (lambda: jt.vmap(bilinear)(A, m=B), TypeError, "the argument m is an array passed by keyword"),

@@ -345,3 +345,11 @@ def test_a_function_that_needs_values_is_named(library: str) -> None:
             jt.jax_call(branch)(X)
         else:
             jt.pytensor_op(branch, jt.TensorSpec([3], FLOAT))
+
+
+@pytest.mark.parametrize("name", ["nutpie", "nutpie_draws", "pytensor_op", "jax_call", "torch_function"])
+def test_what_is_no_function_is_named(name: str) -> None:
+    pytest.importorskip({"pytensor_op": "pytensor", "jax_call": "jax"}.get(name, name.partition("_")[0]))
+    arguments = [{"x": (2,)}] if name.startswith("nutpie") else []
+    with pytest.raises(TypeError, match=rf"\[{name}\] (f|logp) must be a function, got 3"):
+        getattr(jt, name)(3, *arguments)

@@ -128,6 +128,7 @@ def test_algorithms(engine: str, algorithm: str) -> None:
             {"algorithm": "scipy_lbfgsb", "constraints": [(lambda p: p["life"], 1.0, 1.0)]},
             "with constraints: .* does not support nonlinear constraints",
         ),
+        ("ipopt", {"algorithm": "foo"}, "'ipopt' refuses algorithm 'foo': it has one algorithm: leave out algorithm="),
         ("ipopt", {"options": {"foo": 1}}, r"'ipopt' failed with options \['foo'\]"),
     ],
 )  # fmt: skip

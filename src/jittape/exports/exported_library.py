@@ -27,7 +27,7 @@ from jittape.exports.c_sources import CFunctionText, Parameter, c_type_of, heade
 from jittape.functions.signature import TensorSpec
 from jittape.numba_bridge.c_emitter import module_of
 from jittape.numba_bridge.native_function import NativeFunction
-from jittape.numba_bridge.njit import check_specs
+from jittape.numba_bridge.njit import argument_number, check_specs
 from jittape.numba_bridge.traced_function import Traced, trace, with_gradient
 from jittape.recording.convert import convert_to_tensor
 from jittape.sparse.sparse_derivatives import sparse_hessian
@@ -140,6 +140,7 @@ def export(
     listed: list[Any] = list(specs) if isinstance(specs, (tuple, list)) else [specs]
     _check(name, listed, example)
     check_specs("export", f, len(listed))
+    argnum = argument_number("export", argnum, len(listed)) if listed else 0
     folder = Path(directory)
     if not folder.is_dir():
         raise FileNotFoundError(f"[export] there is no directory {folder}")

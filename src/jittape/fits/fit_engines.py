@@ -322,7 +322,7 @@ class _IpoptProblem:
 def _run_ipopt(problem: FitProblem, algorithm: str | None, options: Mapping[str, Any]) -> Outcome:
     library = imported("cyipopt", "fit", "cyipopt-wheels")
     if algorithm is not None:
-        raise ValueError(f"[fit] engine 'ipopt' has one algorithm: leave out algorithm=, got {algorithm!r}")
+        raise ValueError("it has one algorithm: leave out algorithm=")
     solver = library.Problem(
         n=len(problem.start), m=problem.constraint_lower.size, problem_obj=_IpoptProblem(problem),
         lb=problem.lower, ub=problem.upper, cl=problem.constraint_lower, cu=problem.constraint_upper,

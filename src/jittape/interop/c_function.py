@@ -11,9 +11,9 @@ import numpy as np
 
 from jittape.core.dtypes import c_type
 from jittape.core.program import Aval
-from jittape.core.user_calls import as_int
+from jittape.core.user_calls import as_function
 from jittape.functions.signature import TensorSpec
-from jittape.numba_bridge.njit import njit_function, njit_value_and_grad
+from jittape.numba_bridge.njit import argument_number, check_specs, njit_function, njit_value_and_grad
 
 __all__ = ["CFunction", "cfunc"]
 
@@ -59,7 +59,9 @@ def cfunc(f: Callable[..., Any], *specs: TensorSpec, argnum: int = 0) -> CFuncti
     for spec in specs:
         if not isinstance(spec, TensorSpec):
             raise TypeError(f"[cfunc] the specs must be jt.TensorSpec, one for each argument, got {spec!r}")
-    return CFunction(f, specs, as_int("argnum", argnum))
+    as_function("f", f)
+    check_specs("cfunc", f, len(specs))
+    return CFunction(f, specs, argument_number("cfunc", argnum, len(specs)))
 
 
 class CFunction:

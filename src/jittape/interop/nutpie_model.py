@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jittape.core.dtypes import float64
+from jittape.core.user_calls import as_function
 from jittape.functions.signature import TensorSpec
 from jittape.interop.optional_library import imported
 from jittape.numba_bridge.c_density import CDensity
@@ -81,6 +82,7 @@ def nutpie_parts(
     dims: Mapping[str, Sequence[str]] | None = None,
 ) -> tuple[dict[str, tuple[str, ...]], NutpieParts]:
     """Return the names of the dimensions of each parameter, and the compiled density with its layout."""
+    as_function("logp", logp)
     shapes = _checked_shapes(shapes)
     own_dims, lengths, own_coords = _dimensions(shapes, dims or {}, coords or {})
     sizes = {name: math.prod(shape) for name, shape in shapes.items()}

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from jittape.core.user_calls import as_function
 from jittape.functions.function import Function
 from jittape.functions.signature import TensorSpec
 from jittape.interop.jax_function import jax_call
@@ -52,6 +53,7 @@ def pytensor_op(f: Callable[..., Any], *specs: TensorSpec) -> Any:
         If a spec has an unknown extent.
     """
     imported("pytensor", "pytensor_op")
+    as_function("f", f)
     for spec in specs:
         if not isinstance(spec, TensorSpec) or spec.dtype.kind != "f":
             raise TypeError(f"[pytensor_op] the specs must be jt.TensorSpec of real floats, got {spec!r}")

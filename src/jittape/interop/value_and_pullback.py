@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from jittape.core.user_calls import as_function
 from jittape.functions.function import Function
 from jittape.functions.signature import TensorSpec
 from jittape.recording.convert import convert_to_tensor
@@ -34,7 +35,7 @@ class ArrayFunction:
     is_single = True
 
     def __init__(self, f: Callable[..., Any]) -> None:
-        self._f = f
+        self._f = as_function("f", f)
         self._compiled = Function(self._outputs)
         self._pullbacks: dict[tuple[tuple[int, ...], tuple[int, ...]], ArrayFunction] = {}
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from jittape.numba_bridge.native_function import NativeFunction
     from jittape.numba_bridge.traced_function import Traced
 
-__all__ = ["check_specs", "njit_function", "njit_value_and_grad"]
+__all__ = ["argument_number", "check_specs", "njit_function", "njit_value_and_grad"]
 
 
 def njit_function(f: Callable[..., Any], *specs: Any) -> NativeFunction:
@@ -166,6 +166,16 @@ def _name(f: Callable[..., Any]) -> str:
         f = f.func
     name: str = getattr(f, "__name__", type(f).__name__)
     return name
+
+
+def argument_number(caller: str, argnum: Any, count: int) -> int:
+    """Return `argnum`, given to the function `caller`, as a number from 0 to less than `count`, the number of specs."""
+    number = as_int("argnum", argnum)
+    if not -count <= number < count:
+        raise ValueError(
+            f"[{caller}] argnum={number} requires argument {number}, but there are {count} specs"
+        )
+    return number % count
 
 
 def check_specs(caller: str, f: Callable[..., Any], count: int) -> None:

@@ -16,6 +16,7 @@ import scipy.sparse
 from jittape.core.config import config
 from jittape.core.locks import rlock
 from jittape.core.traced_scalar import static
+from jittape.core.user_calls import as_function
 from jittape.errors import ShapeError
 from jittape.functions.signature import flatten_call, key_of
 from jittape.recording.convert import convert_to_tensor
@@ -199,7 +200,7 @@ class SparseDerivative:
             raise ValueError(f"[{name}] method must be one of {', '.join(methods)} or None, got {method!r}")
         if not isinstance(argnums, int) or isinstance(argnums, bool):
             raise TypeError(f"[{name}] argnums must be the number of one argument, got {argnums!r}")
-        functools.update_wrapper(self, f, updated=())
+        functools.update_wrapper(self, as_function("f", f), updated=())
         self._given = (name, f, argnums, format, method, methods)
         self._name = name
         is_symmetric = name == "sparse_hessian"

@@ -149,6 +149,8 @@ def _spread(name: str, axes: Any, structure: Any) -> list[int | None]:
         raise ValueError(
             f"[vmap] {name}={axes!r} does not fit the structure of what it is for: {error}"
         ) from None
+    if not all(axis is None or hasattr(axis, "__index__") for axis in spread):
+        raise TypeError(f"[vmap] {name} must be an int, None or a structure of them, got {axes!r}")
     return [None if axis is None else as_int(name, axis) for axis in spread]
 
 
