@@ -353,8 +353,7 @@ class Tuning:
     result_misses: int = 8
     """Number of runs in a row without free result buffers, after which a run checks the oldest set only."""
     remembered_result_bytes: int = 1 << 19
-    """Minimum size, in bytes, of results that each run allocates from the pool; with half of it, a result of 400 kB
-    takes 165 instead of 152 us, since the code of the pool leaves the caches between runs."""
+    """Minimum bytes of results that each run allocates from the pool; with half of it, 400 kB take 165 us, not 152."""
     remembered_set_bytes: int = 1 << 20
     """Maximum bytes from the pool in a set of remembered results; a larger set remembers none of these."""
     workspace_arena_bytes: int = 1 << 20
