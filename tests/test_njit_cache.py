@@ -425,3 +425,38 @@ def test_an_edited_callee_has_another_key(tmp_path, monkeypatch, edited):
 
         keys.add(key_of(caller, X))
     assert len(keys) == 2
+
+
+CALLER = """
+import numba, jittape as jt
+from cached_user import total
+gradient = jt.njit_grad(total, cache={cache})
+@numba.njit(cache=True)
+def moved(x):
+    return x - gradient(x, 3)
+"""
+
+CALL = """
+import sys, numpy as np
+sys.path.insert(0, sys.argv[1])
+from cached_caller import moved
+numbers = [moved(np.array([1.0, 2.0], kind)).tolist() for kind in (np.float64, np.float32)]
+print(numbers, sum(moved.stats.cache_misses.values()))
+"""
+
+
+@pytest.mark.parametrize("cache", [True, False])
+def test_code_in_the_cache_of_numba_that_calls_a_gradient(tmp_path, monkeypatch, cache):
+    """Numba loads the user's function with the code of the gradient, before anything derives or loads the gradient."""
+    monkeypatch.setenv("JITTAPE_CACHE_DIR", str(tmp_path / "cache"))
+    (tmp_path / "cached_caller.py").write_text(CALLER.format(cache=cache))
+    (tmp_path / "cached_user.py").write_text(USER.format(factor=1.0))
+    for term, expected, misses in (
+        ("x * x", "[[-5.0, -10.0], [-5.0, -10.0]]", 2),
+        ("x * x", "[[-5.0, -10.0], [-5.0, -10.0]]", 0 if cache else 2),
+        # Numba itself sees no change of the file of a callee.
+        ("2.0 * x", "[[-5.0, -4.0], [-5.0, -4.0]]", 2),
+    ):
+        (tmp_path / "cached_library.py").write_text(LIBRARY.format(term=term))
+        done = run_python("-c", CALL, str(tmp_path))
+        assert done.stdout == f"{expected} {misses}\n", done.stderr

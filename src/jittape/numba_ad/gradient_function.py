@@ -5,13 +5,41 @@ from __future__ import annotations
 import contextlib
 import copy
 import inspect
+import sys
 from collections.abc import Callable
 from typing import Any
+from weakref import WeakSet
 
 __all__ = [
     "NjitGradient", "function_name", "is_dispatcher", "parameter_names", "register_callable", "signature_of",
     "types_of",
 ]  # fmt: skip
+
+
+_GRADIENTS: WeakSet[NjitGradient] = WeakSet()
+"""Gradients that a process has made."""
+
+
+class _GradientFinder:
+    """Finder of generated modules, which Numba imports for machine code of the user's functions in its own cache."""
+
+    @staticmethod
+    def find_spec(name: str, path: Any = None, target: Any = None) -> Any:
+        """Return how to import a generated module.
+
+        Raises
+        ------
+        OSError
+            If no gradient of this process is the code of the module: Numba then compiles the user's function again.
+        """
+        if not name.startswith("jittape_gradient_"):
+            return None
+        from jittape.numba_ad.stored_gradients import spec_of
+
+        return spec_of(name, list(_GRADIENTS))
+
+
+sys.meta_path.append(_GradientFinder)
 
 
 class NjitGradient:
@@ -68,6 +96,7 @@ class NjitGradient:
         self._by_fingerprint: dict[bytes, Any] = {}
         self._front: Any = None
         self._kept: NjitGradient | None = None
+        _GRADIENTS.add(self)
 
     @property
     def signature(self) -> inspect.Signature:

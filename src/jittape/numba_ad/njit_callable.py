@@ -83,7 +83,7 @@ def gradient_dispatcher(gradient: Any, argument_types: tuple[Any, ...]) -> tuple
                 CacheWarning,
                 stacklevel=stack_level(),
             )
-    return compiled(code, gradient), code.written
+    return compiled(code, gradient, argument_types), code.written
 
 
 def front_function(gradient: Any) -> Any:

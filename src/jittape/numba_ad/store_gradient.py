@@ -7,9 +7,12 @@ import json
 import linecache
 import os
 import py_compile
+import sys
 import tempfile
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from jittape.core.config import config
 from jittape.numba_ad.generated_module import module_name, module_text
@@ -23,6 +26,7 @@ from jittape.numba_ad.stored_gradients import (
     gradient_key,
     intact_code,
     load_machine_code,
+    stored_modules,
 )
 
 if TYPE_CHECKING:
@@ -31,18 +35,28 @@ if TYPE_CHECKING:
 __all__ = ["compiled", "note_files", "stored"]
 
 
-def compiled(code: GradientCode, gradient: Any) -> Any:
+def compiled(code: GradientCode, gradient: Any, argument_types: tuple[Any, ...]) -> Any:
     """Return the generated function of a gradient as an ``@njit`` function that is not stored."""
     text = module_text(code)
-    name = module_name(code, gradient.boundscheck)
-    namespace: dict[str, Any] = {"__name__": name}
-    file = f"<{name}>"
+    stem = module_name(code, gradient.boundscheck)
+    # No other process has this name: Numba compiles the user's code in its cache that calls the function again.
+    name = f"{stem}_{uuid4().hex}"
+    module = ModuleType(name)
+    namespace = vars(module)
+    file = f"<{stem}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     exec(compile(text, file, "exec"), namespace)
     for rule in code.rules:
         namespace[rule.name], namespace[rule.vjp_name] = rule.function, rule.vjp
         namespace[rule.jvp_name] = rule.jvp
-    return as_njit(namespace[code.name], gradient, False)
+    function = as_njit(namespace[code.name], gradient, False)
+    # Numba imports the module while it compiles. Afterwards, the entry would keep the function alive.
+    sys.modules[name] = module
+    try:
+        function.compile(argument_types)
+    finally:
+        del sys.modules[name]
+    return function
 
 
 def stored(code: GradientCode, gradient: Any, argument_types: tuple[Any, ...], folder: str) -> Any:
@@ -77,7 +91,8 @@ def note_files(gradient: Any, function: Any, folder: str) -> None:
     name = function.py_func.__module__
     key = check_key(gradient)
     if key is not None:
-        _write_atomically(Path(folder) / f"{key}.checked", json.dumps({"module": name}))
+        modules = sorted({*stored_modules(folder, key), name})
+        _write_atomically(Path(folder) / f"{key}.checked", json.dumps({"module": name, "modules": modules}))
     if function.stats.cache_misses:
         places = {
             Path(folder, "__pycache__"),

@@ -39,6 +39,8 @@ __all__ = [
     "intact_code",
     "load_machine_code",
     "load_stored",
+    "spec_of",
+    "stored_modules",
     "was_checked",
 ]  # fmt: skip
 
@@ -238,6 +240,28 @@ def was_checked(gradient: Any) -> bool:
     folder = gradient_folder(gradient)
     key = None if folder is None else check_key(gradient)
     return key is not None and os.path.exists(f"{folder}/{key}.checked")
+
+
+def stored_modules(folder: str, key: str) -> list[str]:
+    """Return the names of the modules that were derived for gradients with this key of their check."""
+    try:
+        names: list[str] = json.loads(_read_file(f"{folder}/{key}.checked"))["modules"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
+    return names
+
+
+def spec_of(name: str, gradients: list[Any]) -> Any:
+    """Return how to import a generated module that is the code of one of these gradients; else raise `OSError`."""
+    for gradient in gradients:
+        folder = gradient_folder(gradient)
+        key = None if folder is None else check_key(gradient)
+        if folder is None or key is None or name not in stored_modules(folder, key):
+            continue
+        path = os.path.join(folder, f"{name}.py")
+        if os.path.exists(path):
+            return importlib.util.spec_from_file_location(name, path)
+    raise OSError(f"{name} is not the code of a gradient of this process")
 
 
 def _read_entry(folder: str, key: str) -> dict[str, Any] | None:
