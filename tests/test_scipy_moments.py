@@ -58,7 +58,10 @@ def test_mean_values(name: str) -> None:
         return 1 / (1 + x**2)
 
     tolerance = 2e-4 if name == "laplace_asymmetric" else 1e-7  # of SciPy's integrals
-    np.testing.assert_allclose(ours.expect(function), theirs.expect(function), rtol=tolerance)
+    wanted = theirs.expect(function)
+    if name == "vonmises_line":  # SciPy does not move the bounds of the integral
+        wanted = scipy.integrate.quad(lambda x: function(x) * theirs.pdf(x), *theirs.support())[0]
+    np.testing.assert_allclose(ours.expect(function), wanted, rtol=tolerance)
     low, high = max(1.0, theirs.support()[0]), min(5.0, theirs.support()[1])
     if name in DISCRETE:
         integers = np.arange(low, high + 1)

@@ -200,6 +200,11 @@ def lfilter_zi(b: Any, a: Any) -> Any:
     b, a : tensor-like of one dimension
         Coefficients of numerator and denominator.
 
+    Raises
+    ------
+    ShapeError
+        If `b` or `a` is no vector, or empty.
+
     Examples
     --------
     >>> from jittape.scipy import signal

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 from jittape.core.primitive import apply
@@ -20,6 +21,7 @@ from jittape.primitives.elementwise.piecewise import absolute, maximum
 from jittape.primitives.elementwise.special import digamma, lgamma, xlog1py, xlogy
 from jittape.scipy.special.scipy_steps import call_step
 from jittape.scipy.special.ufunc_bodies import BODIES
+from jittape.scipy.stats.bounded_formulas import BOUNDED
 from jittape.scipy.stats.computed_formulas import COMPUTED, t_moment
 from jittape.scipy.stats.elementary_formulas import ELEMENTARY
 from jittape.scipy.stats.formula_terms import of_handles
@@ -27,6 +29,7 @@ from jittape.scipy.stats.formulas import INF, NAN, Formulas, from_zero, half, po
 from jittape.scipy.stats.interval_formulas import INTERVALS
 from jittape.scipy.stats.lifetime_formulas import LIFETIMES
 from jittape.scipy.stats.line_formulas import LINE
+from jittape.scipy.stats.skewed_formulas import SKEWED
 from jittape.scipy.stats.tail_formulas import TAILS
 
 __all__ = ["CONTINUOUS"]
@@ -380,5 +383,14 @@ CONTINUOUS: dict[str, Formulas] = {
     **LINE,
     **TAILS,
     **COMPUTED,
+    **BOUNDED,
+    **SKEWED,
+    "erlang": replace(GAMMA_AND_BETA["gamma"], summary="Erlang distribution, the gamma one of integer shape"),
+    "reciprocal": replace(INTERVALS["loguniform"], summary="reciprocal or log-uniform distribution"),
+    "vonmises_line": replace(
+        COMPUTED["vonmises"],
+        summary="von Mises distribution on the interval from -pi to pi",
+        support=lambda kappa: (-math.pi, math.pi),
+    ),
 }
 """Formulas of each continuous distribution by SciPy's name."""

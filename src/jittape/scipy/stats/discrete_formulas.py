@@ -205,6 +205,17 @@ def _logser_mean(p: Any) -> Any:
     return p / (p - 1.0) / formula_terms.log1p(-p)
 
 
+def _skellam_log(k: Any, mu1: Any, mu2: Any) -> Any:
+    k, roots = _floor(k), terms.sqrt(mu1) * terms.sqrt(mu2)
+    bessel = terms.special("ive", terms.absolute(k), 2.0 * roots)
+    return 2.0 * roots - mu1 - mu2 + 0.5 * k * terms.log(mu1 / mu2) + terms.log(bessel)
+
+
+def _skellam_partials(k: Any, mu1: Any, mu2: Any) -> list[Any]:
+    below, above = (terms.exp(_skellam_log(_floor(k) + i, mu1, mu2)) for i in (0.0, 1.0))
+    return [0.0 * mu1, -below, above]
+
+
 FURTHER: dict[str, Formulas] = {
     "betabinom": law(
         "beta-binomial distribution",
@@ -319,6 +330,18 @@ FURTHER: dict[str, Formulas] = {
         mean=lambda low, high: 0.5 * (high + low - 1.0),
         var=lambda low, high: ((high - low) ** 2 - 1.0) / 12.0,
         entropy=lambda low, high: terms.log(high - low),
+    ),
+    "skellam": law(
+        "distribution of the difference of two Poisson variables",
+        "mu1 mu2",
+        log_density=_skellam_log,
+        **computed_functions("skellam", "mu1 mu2", _skellam_partials, "mu1 mu2"),
+        mean=lambda mu1, mu2: mu1 - mu2,
+        var=lambda mu1, mu2: mu1 + mu2,
+        skewness=lambda mu1, mu2: (mu1 - mu2) / (mu1 + mu2) ** 1.5,
+        kurtosis=lambda mu1, mu2: 1.0 / (mu1 + mu2),
+        conditions=formula_terms.all_positive,
+        discrete=True,
     ),
     "yulesimon": law(
         "Yule-Simon distribution, from 1",
