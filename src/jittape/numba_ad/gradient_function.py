@@ -155,7 +155,7 @@ class NjitGradient:
 
     def _derived_for(self, args: tuple[Any, ...]) -> Any:
         kinds = types_of(args, self)
-        derived = self.derived(kinds)
+        derived = self.compiled(kinds)
         written = self._written[kinds]
         return self._restoring(derived, written) if written else derived
 
@@ -203,6 +203,19 @@ class NjitGradient:
                     found, self._written[argument_types] = self._loaded_or_derived(argument_types)
                     found.py_func.derived_from = self.function
                     self._derived[argument_types] = found
+        return found
+
+    def compiled(self, argument_types: tuple[Any, ...]) -> Any:
+        """Return the same function, compiled; derivatives of the gradient need only its source."""
+        found = self.derived(argument_types)
+        if not found.overloads:
+            from numba.core.compiler_lock import global_compiler_lock
+
+            from jittape.numba_ad.store_gradient import compile_unstored
+
+            with global_compiler_lock:
+                if not found.overloads:  # by another thread that held the lock
+                    compile_unstored(found, argument_types)
         return found
 
     def _loaded_or_derived(self, argument_types: tuple[Any, ...]) -> tuple[Any, tuple[int, ...]]:

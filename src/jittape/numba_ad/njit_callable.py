@@ -11,7 +11,7 @@ from numba.extending import overload
 
 from jittape.core.user_calls import stack_level
 from jittape.errors import CacheWarning, NoGradientError
-from jittape.numba_ad.store_gradient import compiled, stored
+from jittape.numba_ad.store_gradient import stored, unstored
 from jittape.numba_ad.stored_gradients import gradient_folder
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def gradient_dispatcher(gradient: Any, argument_types: tuple[Any, ...]) -> tuple
                 CacheWarning,
                 stacklevel=stack_level(),
             )
-    return compiled(code, gradient, argument_types), code.written
+    return unstored(code, gradient), code.written
 
 
 def front_function(gradient: Any) -> Any:
@@ -95,7 +95,7 @@ def front_function(gradient: Any) -> Any:
 
     def implementation(*argument_types: Any) -> Any:
         known = tuple([types.unliteral(kind) for kind in argument_types])
-        return eval(f"lambda {names}: derived({names})", {"derived": gradient.derived(known)})
+        return eval(f"lambda {names}: derived({names})", {"derived": gradient.compiled(known)})
 
     exec(
         f"def typed({names}):\n    return implementation({names})\n",

@@ -32,31 +32,33 @@ from jittape.numba_ad.stored_gradients import (
 if TYPE_CHECKING:
     from jittape.numba_ad.gradient_code import GradientCode
 
-__all__ = ["compiled", "note_files", "stored"]
+__all__ = ["compile_unstored", "note_files", "stored", "unstored"]
 
 
-def compiled(code: GradientCode, gradient: Any, argument_types: tuple[Any, ...]) -> Any:
-    """Return the generated function of a gradient as an ``@njit`` function that is not stored."""
+def unstored(code: GradientCode, gradient: Any) -> Any:
+    """Return the generated function of a gradient as an ``@njit`` function that is not stored, nor compiled yet."""
     text = module_text(code)
     stem = module_name(code, gradient.boundscheck)
     # No other process has this name: Numba compiles the user's code in its cache that calls the function again.
-    name = f"{stem}_{uuid4().hex}"
-    module = ModuleType(name)
-    namespace = vars(module)
+    namespace: dict[str, Any] = {"__name__": f"{stem}_{uuid4().hex}"}
     file = f"<{stem}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     exec(compile(text, file, "exec"), namespace)
     for rule in code.rules:
         namespace[rule.name], namespace[rule.vjp_name] = rule.function, rule.vjp
         namespace[rule.jvp_name] = rule.jvp
-    function = as_njit(namespace[code.name], gradient, False)
+    return as_njit(namespace[code.name], gradient, False)
+
+
+def compile_unstored(function: Any, argument_types: tuple[Any, ...]) -> None:
+    """Compile what `unstored` returned, so that Numba can store code of the user that calls it."""
+    name = function.py_func.__module__
     # Numba imports the module while it compiles. Afterwards, the entry would keep the function alive.
-    sys.modules[name] = module
+    sys.modules[name] = ModuleType(name)
     try:
         function.compile(argument_types)
     finally:
         del sys.modules[name]
-    return function
 
 
 def stored(code: GradientCode, gradient: Any, argument_types: tuple[Any, ...], folder: str) -> Any:
