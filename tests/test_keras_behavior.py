@@ -287,3 +287,40 @@ def test_a_size_of_the_input_builds_the_model():
     embedding = layers.Embedding(9, 3, input_length=4)
     assert embedding([[1, 2]]).shape == (1, 2, 3)
     assert "input_length" not in embedding.get_config()
+
+
+def test_spectral_normalization_divides_the_kernel_in_training():
+    layer = layers.SpectralNormalization(layers.Conv2D(4, 3, use_bias=False), power_iterations=30)
+    x = np.ones((1, 5, 5, 2), np.float32)
+    before = layer(x).numpy()
+    np.testing.assert_array_equal(layer(x).numpy(), before)  # inference changes nothing
+    layer(x, training=True)
+    largest = np.linalg.svd(layer.kernel.numpy().reshape(-1, 4), compute_uv=False)[0]
+    assert largest == pytest.approx(1.0, abs=1e-3)
+    assert [w.name for w in layer.weights] == ["kernel", "vector_u"]
+    assert [id(w) for w in layer.trainable_weights] == [id(layer.layer.kernel)]
+    again = layers.SpectralNormalization.from_config(layer.get_config())
+    assert again.power_iterations == 30
+    zero = layers.SpectralNormalization(layers.Dense(2, kernel_initializer="zeros"))
+    np.testing.assert_array_equal(zero(x, training=True).numpy(), np.zeros((1, 5, 5, 2)))
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "text"),
+    [
+        (lambda: layers.SpectralNormalization(np.sin), TypeError, "layer must be a layer"),
+        (
+            lambda: layers.SpectralNormalization(layers.Dense(2), 0),
+            ValueError,
+            "power_iterations must be positive",
+        ),
+        (
+            lambda: layers.SpectralNormalization(layers.Flatten())(np.ones((2, 3))),
+            ValueError,
+            "neither a kernel",
+        ),
+    ],
+)
+def test_spectral_normalization_needs_a_kernel(call, error, text):
+    with pytest.raises(error, match=text):
+        call()

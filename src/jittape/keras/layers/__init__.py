@@ -129,6 +129,7 @@ if _TYPE_CHECKING:
     from jittape.keras.layers.reshaping_layers import Reshape as Reshape
     from jittape.keras.layers.sequential import Sequential as Sequential
     from jittape.keras.layers.wrapper_layers import Bidirectional as Bidirectional
+    from jittape.keras.layers.wrapper_layers import SpectralNormalization as SpectralNormalization
     from jittape.keras.layers.wrapper_layers import TimeDistributed as TimeDistributed
     from jittape.keras.saving.object_configs import deserialize_keras_object as deserialize
     from jittape.keras.saving.object_configs import serialize_keras_object as serialize
@@ -231,6 +232,7 @@ __all__ = [
     "SpatialDropout1D",
     "SpatialDropout2D",
     "SpatialDropout3D",
+    "SpectralNormalization",
     "StackedRNNCells",
     "Subtract",
     "TimeDistributed",
@@ -316,7 +318,7 @@ __getattr__ = _lazily(
             "Reshape",
         ),
         "jittape.keras.layers.sequential": ("Sequential",),
-        "jittape.keras.layers.wrapper_layers": ("Bidirectional", "TimeDistributed"),
+        "jittape.keras.layers.wrapper_layers": ("Bidirectional", "SpectralNormalization", "TimeDistributed"),
         "jittape.keras.saving.object_configs": {
             "deserialize": "deserialize_keras_object", "serialize": "serialize_keras_object",
         },

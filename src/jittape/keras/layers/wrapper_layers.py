@@ -1,10 +1,12 @@
-"""Layers around other layers: both directions of sequences, and a layer at each step."""
+"""Layers around other layers: both directions of sequences, a layer at each step, and normalized kernels."""
 
 from __future__ import annotations
 
 import copy
 from typing import Any
 
+from jittape.core.user_calls import as_int
+from jittape.keras.initializers import TruncatedNormal
 from jittape.keras.layers.layer import Layer
 from jittape.keras.layers.layer_losses import Losses
 from jittape.keras.layers.noise import generator_of
@@ -12,11 +14,16 @@ from jittape.keras.layers.recurrent import RNN
 from jittape.keras.saving.object_configs import serialize_keras_object
 from jittape.module import parts_of
 from jittape.primitives.elementwise.arithmetic import add, multiply
+from jittape.primitives.elementwise.comparison import equal, where
+from jittape.primitives.elementwise.division import divide
+from jittape.primitives.linalg.matmul import matmul
+from jittape.primitives.nn.activation import l2_normalize
+from jittape.primitives.reduce.reductions import reduce_all
 from jittape.primitives.shape.joining import concat, stack
 from jittape.primitives.shape.reordering import reverse
-from jittape.primitives.shape.reshaping import reshape
+from jittape.primitives.shape.reshaping import reshape, transpose
 
-__all__ = ["Bidirectional", "TimeDistributed", "unbuilt"]
+__all__ = ["Bidirectional", "SpectralNormalization", "TimeDistributed", "unbuilt"]
 
 _MERGES = {
     "concat": lambda forward, backward: concat([forward, backward], -1),
@@ -153,6 +160,80 @@ def _turned(layer: RNN) -> RNN:
     copied._name = f"backward_{layer.name}"
     copied.seed_generator = generator_of(None)
     return copied
+
+
+class SpectralNormalization(Layer):
+    """A layer whose kernel is divided by its largest singular value in each training step.
+
+    Parameters
+    ----------
+    layer : Layer
+        A layer with a `kernel` or `embeddings`.
+    power_iterations : int
+        Steps of the power iteration that estimates the singular value in each call.
+    **options : those of `Layer`
+
+    Raises
+    ------
+    TypeError
+        If `layer` is not a layer, or `power_iterations` not an integer.
+    ValueError
+        If `power_iterations` is not positive, or, when it is built, if the layer has no kernel.
+
+    Examples
+    --------
+    >>> layer = jt.keras.layers.SpectralNormalization(jt.keras.layers.Dense(3), power_iterations=20)
+    >>> layer(jt.ones([2, 4]), training=True).shape
+    (2, 3)
+    >>> float(jt.linalg.svd(layer.kernel, compute_uv=False)[0].numpy().round(3))
+    1.0
+    """
+
+    def __init__(self, layer: Layer, power_iterations: int = 1, **options: Any) -> None:
+        super().__init__(**options)
+        if not isinstance(layer, Layer):
+            raise TypeError(f"[SpectralNormalization] layer must be a layer such as Dense(3), got {layer!r}")
+        self.power_iterations = as_int("power_iterations", power_iterations)
+        if self.power_iterations < 1:
+            raise ValueError(
+                f"[SpectralNormalization] power_iterations must be positive, got {power_iterations}"
+            )
+        self.kernel: Any = None
+        self.vector_u: Any = None
+        self.layer = layer
+
+    def build(self, input_shape: Any) -> None:
+        """Build the layer, and the vector of the power iteration."""
+        if not self.layer.built:
+            self.layer.build(input_shape)
+            self.layer.built = True
+        self.kernel = getattr(self.layer, "kernel", getattr(self.layer, "embeddings", None))
+        if self.kernel is None:
+            raise ValueError(f"[SpectralNormalization] {self.layer!r} has neither a kernel nor embeddings")
+        self.vector_u = self.add_weight(
+            (1, self.kernel.shape[-1]),
+            TruncatedNormal(stddev=0.02),
+            dtype=self.kernel.dtype,
+            trainable=False,
+            name="vector_u",
+        )
+
+    def call(self, inputs: Any, training: bool = False) -> Any:
+        """Return the result of the layer, whose kernel is normalized before if `training`."""
+        if training:
+            self._normalize()
+        return self.layer(inputs)
+
+    def _normalize(self) -> None:
+        kernel = self.kernel.read_value()
+        weights, left = reshape(kernel, (-1, kernel.shape[-1])), self.vector_u.read_value()
+        for _ in range(self.power_iterations):
+            right = l2_normalize(matmul(left, transpose(weights)))
+            left = l2_normalize(matmul(right, weights))
+        largest = reshape(matmul(matmul(right, weights), transpose(left)), ())
+        is_zero = reduce_all(equal(kernel, 0))
+        self.vector_u.assign(where(is_zero, self.vector_u, left))
+        self.kernel.assign(where(is_zero, kernel, divide(kernel, largest)))
 
 
 class TimeDistributed(Layer):
