@@ -333,3 +333,25 @@ def test_variables_that_are_looked_at() -> None:
     with pytest.warns(jt.FunctionWarning, match="needed by bool"):
         assert float(f(a)) == 2.0
     assert [float(f(v)) for v in (b, a, b)] == [3.0, 2.0, 3.0]
+
+
+# ---- pending assignments ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("other", ["tensor", "variable", "another shape"])
+def test_a_pending_variable_of_an_earlier_call(other: str) -> None:
+    """A call with something else does not wait for what the assignment will never give it."""
+    total, x = variables(0.0, [1.0, 2.0])
+    tensor = jt.constant([3.0, 4.0])
+    given = {"tensor": tensor, "variable": jt.Variable(tensor), "another shape": jt.Variable([1.0, 2.0, 4.0])}
+
+    @jt.function
+    def f(v: Any) -> Any:
+        total.assign_add(jt.reduce_sum(v))
+        return v * 2.0
+
+    for _ in range(6):
+        for argument in (given[other], x):
+            np.testing.assert_array_equal(f(argument), 2 * argument.numpy())
+        x[:1].assign(tensor[1:])
+    assert float(total) == 6 * 7.0 + 3.0 + 5 * 6.0
