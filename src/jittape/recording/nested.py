@@ -102,14 +102,15 @@ def own_handles(leaves: Sequence[Any]) -> list[Any]:
     one new handle.
     """
     made: dict[int, Any] = {}
+    recorder = active_recorder()
+    trace = recorder if isinstance(recorder, Trace) else None
     for leaf in leaves:
-        trace = active_recorder()
-        if leaf.__class__ is Tensor and isinstance(trace, Trace):
+        if trace is not None and leaf.__class__ is Tensor:
             if id(leaf) not in made:
                 made[id(leaf)] = _new_handle(trace, leaf)
         elif isinstance(leaf, np.ndarray):
             made.setdefault(id(leaf), leaf.copy())
-    return [made.get(id(leaf), leaf) for leaf in leaves]
+    return [made.get(id(leaf), leaf) for leaf in leaves] if made else list(leaves)
 
 
 def _new_handle(trace: Trace, tensor: Tensor) -> Tensor:

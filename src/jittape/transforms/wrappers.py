@@ -7,17 +7,19 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from jittape.autodiff.custom_gradient import custom_gradient, tensors_read
+from jittape.autodiff.custom_gradient import custom_gradient, tensors_read, with_gradient
 from jittape.autodiff.tape import GradientTape
 from jittape.core.dtypes import is_differentiable
 from jittape.core.primitive import apply
 from jittape.primitives.identity import identity
 from jittape.primitives.shape.views import recompute_after
+from jittape.recording.convert import convert_to_tensor
 from jittape.recording.nested import flatten, own_handles
 from jittape.recording.operators import Operators
 from jittape.recording.symbolic_trace import with_draws
 from jittape.recording.tensor import Tensor
 from jittape.recording.trace import current_trace
+from jittape.recording.variable import Variable
 
 __all__ = ["grad_pass_through", "recompute_grad", "with_values"]
 
@@ -81,7 +83,13 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
                 return tape._cotangents(trace, outputs, sources, list(upstream), zero=True)
 
         # Every value that `f` depends on is an operand here, so that its gradient flows.
-        return custom_gradient(lambda *operands: (y, gradient))(*given, *as_read) if given or read else y
+        if not given and not read:
+            return y
+        outputs, rebuild_outputs = flatten(y)
+        operands: list[Any] = [
+            t if isinstance(t, Variable) else convert_to_tensor(t) for t in (*given, *as_read)
+        ]
+        return rebuild_outputs(with_gradient(gradient, outputs, operands))
 
     return checkpointed
 
