@@ -18,6 +18,7 @@ from jittape.core.config import config
 from jittape.numba_ad.generated_module import module_name, module_text
 from jittape.numba_ad.gradient_folder import limit_gradients
 from jittape.numba_ad.stored_gradients import (
+    UNSTORED,
     as_njit,
     check_key,
     checksum,
@@ -40,7 +41,9 @@ def unstored(code: GradientCode, gradient: Any) -> Any:
     text = module_text(code)
     stem = module_name(code, gradient.boundscheck)
     # No other process has this name: Numba compiles the user's code in its cache that calls the function again.
-    namespace: dict[str, Any] = {"__name__": f"{stem}_{uuid4().hex}"}
+    name = f"{stem}_{uuid4().hex}"
+    UNSTORED.add(name)
+    namespace: dict[str, Any] = {"__name__": name}
     file = f"<{stem}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     exec(compile(text, file, "exec"), namespace)

@@ -28,6 +28,7 @@ from jittape.version import __version__
 
 __all__ = [
     "FOLDER",
+    "UNSTORED",
     "as_njit",
     "check_key",
     "checksum",
@@ -49,6 +50,9 @@ FOLDER = "njit_gradients"
 
 KNOWN_PACKAGES = ("builtins", "jittape", "math", "numba", "numpy")
 """Packages whose objects a version and a name determine."""
+
+UNSTORED: set[str] = set()
+"""Names of the generated modules of this process that are not on disk; Numba takes them for code without a module."""
 
 NOT_PARALLEL = ("comprehension", "fusion", "inplace_binop", "numpy", "reduction", "setitem", "stencil")
 """Options of ``parallel=`` that are off: only loops written as ``prange`` run in threads."""
@@ -253,6 +257,8 @@ def stored_modules(folder: str, key: str) -> list[str]:
 
 def spec_of(name: str, gradients: list[Any]) -> Any:
     """Return how to import a generated module that is the code of one of these gradients; else raise `OSError`."""
+    if name in UNSTORED:
+        return None
     for gradient in gradients:
         folder = gradient_folder(gradient)
         key = None if folder is None else check_key(gradient)
