@@ -116,12 +116,6 @@ def test_loops_read_what_they_have_written():
     ("array", "body", "error", "message"),
     [
         (
-            {"size": 0, "dynamic_size": True},
-            lambda i, a: (i + 1, a.write(i, 1.0)),
-            jt.ControlFlowError,
-            "size=n",
-        ),
-        (
             {"size": 2},
             lambda i, a: (i + 1, a.write(i, 1.0)),
             IndexError,
@@ -178,3 +172,42 @@ def test_control_flow_without_arrays_names_the_way_out(call, message):
 def test_a_negative_size_is_refused():
     with pytest.raises(ValueError, match=r"\[TensorArray\] size must not be negative, got -1"):
         jt.TensorArray(jt.float32, size=-1)
+
+
+@pytest.mark.filterwarnings("ignore::jittape.FunctionWarning")
+@pytest.mark.parametrize("is_compiled", [False, True])
+def test_an_array_that_grows_in_a_while_loop(is_compiled):
+    """As in TensorFlow; such a loop runs in Python."""
+
+    def decode(start, steps, limit=None):
+        array = jt.TensorArray(jt.float32, size=0, dynamic_size=True)
+        i, x, array = jt.while_loop(
+            lambda i, x, array: i < steps,
+            lambda i, x, array: (i + 1, x * 2, array.write(i, x)),
+            (0, start, array),
+            maximum_iterations=limit,
+        )
+        return array.stack(), x, i
+
+    f = jt.function(decode) if is_compiled else decode
+    for steps in (3, 1, 4):
+        start = jt.Variable([1.0, 3.0])
+        with jt.GradientTape() as tape:
+            rows, last, count = f(start, jt.constant(steps))
+            total = jt.reduce_sum(rows)
+        np.testing.assert_array_equal(rows.numpy(), [[2.0**i, 3 * 2.0**i] for i in range(steps)])
+        np.testing.assert_array_equal(last.numpy(), [2.0**steps, 3 * 2.0**steps])
+        assert int(count) == steps
+        np.testing.assert_array_equal(tape.gradient(total, start).numpy(), [2.0**steps - 1] * 2)
+    assert f(jt.ones([2]), jt.constant(9), 2)[0].shape == (2, 2)
+    assert f(jt.ones([2]), jt.constant(9), 2)[2].dtype == jt.int32
+
+
+def test_a_growing_array_needs_the_structure_of_the_loop_variables():
+    array = jt.TensorArray(jt.float32, size=0, dynamic_size=True)
+    with pytest.raises(jt.ControlFlowError, match="same structure"):
+        jt.while_loop(lambda i, a: i < 2, lambda i, a: i + 1, (0, array))
+    with pytest.raises(TypeError, match="bool"):
+        jt.while_loop(lambda i, a: i, lambda i, a: (i + 1, a), (0, array))
+    with pytest.raises(jt.ControlFlowError, match="size=n"):
+        jt.fori_loop(0, 3, lambda i, a: a.write(i, 1.0), array)

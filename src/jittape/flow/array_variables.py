@@ -16,7 +16,7 @@ from jittape.primitives.shape.joining import concat
 from jittape.recording.operators import Operators
 from jittape.recording.tensor import Tensor
 
-__all__ = ["AsGiven", "CarriedArray", "refuse_arrays", "tensors_of", "with_carried_arrays"]
+__all__ = ["AsGiven", "CarriedArray", "grows", "refuse_arrays", "tensors_of", "with_carried_arrays"]
 
 
 AsGiven = Callable[[Sequence[Any]], list[Any]]
@@ -145,6 +145,11 @@ def refuse_arrays(op: str, leaves: Sequence[Any], way_out: str) -> None:
         raise ControlFlowError(f"[{op}] takes and returns tensors, got a TensorArray: {way_out}")
 
 
+def grows(leaf: Any) -> bool:
+    """Return whether a loop variable is an array whose size is not known before the loop."""
+    return isinstance(leaf, TensorArray) and leaf.dynamic_size and not leaf.size()
+
+
 def tensors_of(leaves: Sequence[Any]) -> list[Any]:
     """Return the leaves that a body has returned, with the rows of carried arrays."""
     return [leaf.rows if isinstance(leaf, CarriedArray) else leaf for leaf in leaves]
@@ -155,7 +160,7 @@ def _rows_of(array: TensorArray, shape: tuple[int | None, ...] | None) -> Tensor
     if isinstance(array, CarriedArray):
         return array.rows
     size = array.size()
-    if array.dynamic_size and not size:
+    if grows(array):
         raise ControlFlowError(
             "[TensorArray] an array that is a loop variable does not grow: give its size, as in "
             "TensorArray(dtype, size=n), or write to it in a Python loop"

@@ -10,7 +10,7 @@ from jittape.core.dtypes import common_dtype
 from jittape.core.symbolic.extent_functions import index_of
 from jittape.core.user_calls import as_function, as_int
 from jittape.errors import ControlFlowError, DTypeError
-from jittape.flow.array_variables import AsGiven, tensors_of, with_carried_arrays
+from jittape.flow.array_variables import AsGiven, grows, tensors_of, with_carried_arrays
 from jittape.flow.control_recording import Loop, predicate, segment_length
 from jittape.flow.structure import flatten_tree, leaf_names, leaves_like, python_numbers
 from jittape.primitives.elementwise.complex_numbers import cast
@@ -42,7 +42,8 @@ def while_loop(
     body : callable
         Called as ``body(*loop_vars)``; must return the next values with the same structure, shapes and dtypes.
     loop_vars : list or tuple
-        Initial values: tensors or nested structures of tensors. A `TensorArray` needs its size.
+        Initial values: tensors or nested structures of tensors. With a `TensorArray` that has ``dynamic_size=True`` and
+        no size, the loop runs in Python.
     maximum_iterations : int, optional
         Upper limit of the number of iterations.
     checkpoint : int or "sqrt", optional
@@ -85,17 +86,29 @@ def while_loop(
     if not leaves:
         raise ControlFlowError("[while_loop] loop_vars has no tensors: pass at least one")
 
+    def after(given: list[Any]) -> list[Any]:
+        found = body(*tree.unflatten(given))
+        if len(loop_vars) == 1 and not isinstance(found, (list, tuple)):
+            found = (found,)
+        if type(loop_vars) in (list, tuple) and type(found) in (list, tuple):
+            found = type(loop_vars)(found)
+        return leaves_like(tree, "while_loop", found, "the result of body")
+
+    def is_going(given: list[Any]) -> Any:
+        return predicate("while_loop", cond(*tree.unflatten(given)))
+
+    if any(map(grows, leaves)):  # the condition needs values: a `jt.function` is recorded at each call
+        given, count = [x if grows(x) else convert_to_tensor(x) for x in leaves], 0
+        while (limit is None or count < limit) and is_going(given):
+            given, count = after(given), count + 1
+        return tree.unflatten(given)
+
     def run(tensors: list[Any], as_given: AsGiven) -> list[Any]:
         def step(number: Any, state: list[Any], rows: list[Any]) -> tuple[list[Any], list[Any]]:
-            after = body(*tree.unflatten(as_given(state)))
-            if len(loop_vars) == 1 and not isinstance(after, (list, tuple)):
-                after = (after,)
-            if type(loop_vars) in (list, tuple) and type(after) in (list, tuple):
-                after = type(loop_vars)(after)
-            return tensors_of(leaves_like(tree, "while_loop", after, "the result of body")), []
+            return tensors_of(after(as_given(state))), []
 
         def going(state: list[Any]) -> Any:
-            return predicate("while_loop", cond(*tree.unflatten(as_given(state))))
+            return is_going(as_given(state))
 
         names = leaf_names("a loop variable", len(leaves))
         loop = Loop("while_loop", body, step, names, going, python_numbers(leaves))
