@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from numpy_protocol_samples import BOOLS, COMPLEX, CUBE, INTS, NO_ARGUMENT, E, S, V, X, row
+from numpy_protocol_samples import BOOLS, COMPLEX, CUBE, INTS, E, S, V, X, row
 from numpy_rows import Deviation, Row
 from numpy_samples import given, numbers
 
@@ -82,7 +82,16 @@ ROWS: list[Row] = [
         remark=" (reduced)",
         rtol=1024,
     ),
-    row("np.linalg.svd", given((REGULAR, {"hermitian": True})), NO_ARGUMENT, remark=" (options)"),
+    row(
+        "np.linalg.svd",
+        each(
+            (HERMITIAN, np.diag([1.0, -3.0, 2.0]) + 0.1),
+            {"hermitian": True},
+            {"hermitian": True, "compute_uv": False},
+        ),
+        remark=" (hermitian)",
+        rtol=1024,
+    ),
     row("np.linalg.svdvals", each((*RECTANGLES, V, S)), rtol=1024),
     row("np.linalg.qr", each((*RECTANGLES, V, S), (), ("r",), ("complete",)), rtol=1024, signed_zeros=False),
     row("np.linalg.qr", given((X, "raw"), (X, "x")), NO_RAW_QR, remark=" (modes)"),

@@ -27,6 +27,9 @@ from jittape.numpy_api.numpy_operands import (
 from jittape.primitives.elementwise.arithmetic import multiply
 from jittape.primitives.elementwise.comparison import not_equal
 from jittape.primitives.elementwise.complex_numbers import cast, real
+from jittape.primitives.elementwise.piecewise import absolute, sign
+from jittape.primitives.indexing.gather import take_along_axis
+from jittape.primitives.indexing.sorting import argsort
 from jittape.primitives.linalg.cholesky import cholesky
 from jittape.primitives.linalg.determinants import det, slogdet
 from jittape.primitives.linalg.einsum import diag_part
@@ -165,11 +168,25 @@ def _slogdet(a: Any) -> Any:
 
 
 def _svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
-    reject("linalg.svd", hermitian=hermitian or None)
+    a = _floating(a)
+    if as_flag("hermitian", hermitian):
+        return _svd_of_eigh(a, as_flag("compute_uv", compute_uv))
     if not as_flag("compute_uv", compute_uv):
-        return svdvals(_floating(a))
-    s, u, v = svd(_floating(a), full_matrices)
+        return svdvals(a)
+    s, u, v = svd(a, full_matrices)
     return SVDResult(u, s, adjoint(v))
+
+
+def _svd_of_eigh(a: Any, compute_uv: bool) -> Any:
+    """Return the decomposition of Hermitian matrices, of which the lower triangle is read."""
+    values, vectors = eigh_of_triangle(a, True)
+    order = argsort(absolute(values))[..., ::-1]
+    values = take_along_axis(values, order, -1)
+    if not compute_uv:
+        return absolute(values)
+    u = take_along_axis(vectors, expand_dims(order, -2), -1)
+    signs = expand_dims(cast(sign(values), dtype_of(u)), -2)
+    return SVDResult(u, absolute(values), adjoint(multiply(u, signs)))
 
 
 # ---- solutions -------------------------------------------------------------------------------------------------------
