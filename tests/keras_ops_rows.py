@@ -206,6 +206,7 @@ rows("empty", (0, 2))
 rows("eye", 3)
 rows("eye", 2, 3, 1)
 rows("identity", 2)
+rows("tri", 3, 4, 1)
 rows("arange", 5)
 rows("arange", 1, 7, 2)
 rows("arange", 0.0, 1.0, 0.25)
@@ -230,7 +231,13 @@ rows("separable_conv", IMAGE, DEEP, POINT)
 def called(ops: Any) -> dict[str, Any]:
     """Return the results of calls that take functions."""
     x = ops.convert_to_tensor(X)
+
+    @ops.custom_gradient
+    def doubled(z: Any) -> Any:
+        return z * 2.0, lambda *args, upstream=None: args[0] if upstream is None else upstream
+
     return {
+        "custom_gradient": doubled(x),
         "cond": ops.cond(ops.sum(x) > 100.0, lambda: x, lambda: -x),
         "while_loop": ops.while_loop(lambda i, a: i < 4, lambda i, a: (i + 1, a * 2.0), (ops.array(0), x)),
         "fori_loop": ops.fori_loop(0, 3, lambda i, a: a + ops.cast(i, "float32"), x),

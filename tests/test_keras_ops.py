@@ -100,3 +100,8 @@ def test_wrong_arguments_are_refused(call, text):
 def test_a_name_that_is_missing_says_what_to_use():
     with pytest.raises(AttributeError, match=r"has no 'conv_transpose'; use jt\.nn\.conv_transpose"):
         ops.conv_transpose  # noqa: B018
+
+
+def test_functions_have_a_second_name_in_the_modules_of_keras():
+    for part, name in (("nn", "softmax"), ("numpy", "mean"), ("linalg", "norm")):
+        assert getattr(getattr(ops, part), name) is getattr(ops, name)

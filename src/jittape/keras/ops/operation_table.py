@@ -151,6 +151,7 @@ fori_loop : lower upper body_fun init_val -> fori_loop raw
 map : f xs -> map_fn raw
 vectorized_map : function elements -> vectorized_map raw
 is_tensor : x -> is_tensor raw
+custom_gradient : f -> custom_gradient raw
 """
 
 

@@ -45,7 +45,7 @@ __all__ = [
     "convert_to_tensor", "cumprod", "cumsum", "depthwise_conv", "dtype", "einsum", "empty", "eye", "full", "gelu",
     "get_item", "identity", "linspace", "max_pool", "one_hot", "ones", "scatter_update", "segment_max",
     "segment_min", "segment_prod", "segment_sum", "separable_conv", "shape", "size", "slice_update",
-    "solve_triangular", "switch", "zeros",
+    "solve_triangular", "switch", "tri", "zeros",
 ]  # fmt: skip
 
 
@@ -110,6 +110,11 @@ def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Any:
 def identity(n: int, dtype: Any = None) -> Any:
     """Return the unit matrix."""
     return eye(n, dtype=dtype)
+
+
+def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Any:
+    """Return a matrix with ones on and below the `k`-th diagonal."""
+    return constant(np.tri(N, M, k), _float_or(dtype))
 
 
 def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None) -> Any:
