@@ -372,6 +372,37 @@ def test_multivariate_normal(cov: Any) -> None:
         stats.multivariate_normal.logpdf(x, mean, np.ones((2, 2)))
 
 
+@pytest.mark.parametrize("kind", ["matrix", "diagonal", "number"])
+def test_multivariate_t(kind: str) -> None:
+    rng = np.random.default_rng(6)
+    a, loc, x = rng.normal(size=(3, 3)), rng.normal(size=3), rng.normal(size=(4, 2, 3))
+    shape = {"matrix": a @ a.T + np.eye(3), "diagonal": np.array([1.0, 2.0, 3.0]), "number": np.array(1.7)}[
+        kind
+    ]
+    full = {"matrix": shape, "diagonal": np.diag(np.atleast_1d(shape)[:3]), "number": shape * np.eye(3)}[kind]
+    for method in ("logpdf", "pdf"):
+        wanted = getattr(scipy.stats.multivariate_t, method)(x, loc, full, 3.5)
+        for found in (
+            getattr(stats.multivariate_t, method)(x, loc, shape, 3.5),
+            getattr(stats.multivariate_t(loc, shape, 3.5), method)(x),
+        ):
+            np.testing.assert_allclose(found.numpy(), wanted, rtol=1e-12)
+    symmetric = (lambda c: (c + jt.transpose(c)) / 2) if shape.ndim == 2 else (lambda c: c)
+    jt.check_gradient(
+        lambda x, m, c, df: jt.reduce_sum(stats.multivariate_t.logpdf(x, m, symmetric(c), df)),
+        x, loc, shape, np.float64(3.5),
+    )  # fmt: skip
+    assert np.isnan(float(stats.multivariate_t.pdf([0.0], df=-1.0)))
+    with pytest.raises(jt.ShapeError, match=r"\[multivariate_t.pdf\] x must have 3 numbers"):
+        stats.multivariate_t.pdf(np.ones(2), loc, shape)
+    with pytest.raises(
+        jt.ShapeError, match=r"\[multivariate_t.pdf\] loc must be a vector .* and shape an n by n"
+    ):
+        stats.multivariate_t.pdf(x, loc, np.ones((2, 2)))
+    with pytest.raises(AttributeError, match=r"\[multivariate_t.cdf\] is not recorded"):
+        stats.multivariate_t.cdf(x)
+
+
 def test_dirichlet_and_multinomial() -> None:
     alpha, x = np.array([0.5, 2.0, 3.0]), np.array([0.2, 0.3, 0.5])
     for given in (x, x[:2], np.stack([x, x[::-1]], 1)):

@@ -6,6 +6,7 @@ from jittape.scipy.stats.distributions import FrozenDistribution as FrozenDistri
 from jittape.scipy.stats.gaussian_vectors import MultivariateNormal as _MultivariateNormal
 from jittape.scipy.stats.multivariate import Dirichlet as _Dirichlet
 from jittape.scipy.stats.multivariate import Multinomial as _Multinomial
+from jittape.scipy.stats.student_vectors import MultivariateT as _MultivariateT
 
 __all__ = [
     "Distribution",
@@ -86,6 +87,7 @@ __all__ = [
     "moyal",
     "multinomial",
     "multivariate_normal",
+    "multivariate_t",
     "nakagami",
     "nbinom",
     "nct",
@@ -242,6 +244,7 @@ zipf = Distribution("zipf")
 dirichlet = _Dirichlet()
 multinomial = _Multinomial()
 multivariate_normal = _MultivariateNormal()
+multivariate_t = _MultivariateT()
 
 __getattr__ = _lazily(__name__, {})
 

@@ -30,7 +30,7 @@ from jittape.scipy.stats.multivariate import FrozenMultivariate, Multivariate
 from jittape.scipy.stats.normal_probabilities import box_probability
 from jittape.typing import Tensor, TensorLike
 
-__all__ = ["MultivariateNormal"]
+__all__ = ["MultivariateNormal", "vector_parameters", "vectors", "whitened"]
 
 LOG_TWO_PI = math.log(2 * math.pi)
 
@@ -45,15 +45,20 @@ def _half_log_det(factor: Any) -> Any:
     return reduce_sum(log(diag_part(factor)))
 
 
-def _mvn_logpdf(x: Any, mean: Any, cov: Any) -> Any:
+def whitened(x: Any, mean: Any, cov: Any) -> tuple[Any, Any]:
+    """Return the squares of the distances from the mean in units of the covariance, and half its log determinant."""
     n = mean.shape[-1]
     factor = cholesky(_covariance(cov, n))
     difference = subtract(x, mean)
     lead = difference.shape[:-1]
     columns = matrix_transpose(reshape(difference, (math.prod(lead), n)))
-    whitened = reduce_sum(square(triangular_solve(factor, columns)), 0)
-    constant = add(_half_log_det(factor), 0.5 * n * LOG_TWO_PI)
-    return reshape(negative(add(multiply(0.5, whitened), constant)), lead)
+    squares = reduce_sum(square(triangular_solve(factor, columns)), 0)
+    return reshape(squares, lead), _half_log_det(factor)
+
+
+def _mvn_logpdf(x: Any, mean: Any, cov: Any) -> Any:
+    squares, half_log_det = whitened(x, mean, cov)
+    return negative(add(multiply(0.5, squares), add(half_log_det, 0.5 * mean.shape[-1] * LOG_TWO_PI)))
 
 
 def _mvn_singular_logpdf(x: Any, mean: Any, cov: Any) -> Any:
@@ -104,6 +109,32 @@ def _mvn_entropy(mean: Any, cov: Any) -> Any:
     return add(_half_log_det(cholesky(_covariance(cov, n))), 0.5 * n * (1 + LOG_TWO_PI))
 
 
+def vector_parameters(function: str, center: tuple[str, Any], matrix: tuple[str, Any]) -> tuple[Any, Any]:
+    """Return a center and a matrix, each given with its name; a missing center is zeros."""
+    (mean_name, mean), (cov_name, cov) = center, matrix
+    cov = floating_operand(cov)
+    mean = floating_operand([0.0] * (cov.shape[-1] if len(cov.shape) else 1) if mean is None else mean)
+    mean = mean if len(mean.shape) else reshape(mean, (1,))
+    if len(mean.shape) != 1 or len(cov.shape) > 2 or any(s != mean.shape[0] for s in cov.shape):
+        raise ShapeError(
+            f"[{function}] {mean_name} must be a vector of n numbers and {cov_name} an n by n matrix, a vector or a "
+            f"number, got shapes {tuple(mean.shape)} and {tuple(cov.shape)}; use jt.vectorized_map for stacks"
+        )
+    return mean, cov
+
+
+def vectors(function: str, x: Any, mean: Any) -> Any:
+    """Return vectors of the length of `mean` in the last dimension."""
+    x = floating_operand(x)
+    if mean.shape[0] == 1 and len(x.shape) < 2:
+        x = expand_dims(x, -1)
+    if not len(x.shape) or x.shape[-1] != mean.shape[0]:
+        raise ShapeError(
+            f"[{function}] x must have {mean.shape[0]} numbers in its last dimension, got shape {tuple(x.shape)}"
+        )
+    return x
+
+
 class MultivariateNormal(Multivariate):
     """The multivariate normal distribution, differentiable in the value, the mean and the covariance.
 
@@ -133,15 +164,7 @@ class MultivariateNormal(Multivariate):
         )
 
     def _parameters(self, method: str, mean: Any, cov: Any) -> tuple[Any, Any]:
-        cov = floating_operand(cov)
-        mean = floating_operand([0.0] * (cov.shape[-1] if len(cov.shape) else 1) if mean is None else mean)
-        mean = mean if len(mean.shape) else reshape(mean, (1,))
-        if len(mean.shape) != 1 or len(cov.shape) > 2 or any(s != mean.shape[0] for s in cov.shape):
-            raise ShapeError(
-                f"[multivariate_normal.{method}] mean must be a vector of n numbers and cov an n by n matrix, a vector "
-                f"or a number, got shapes {tuple(mean.shape)} and {tuple(cov.shape)}; use jt.vectorized_map for stacks"
-            )
-        return mean, cov
+        return vector_parameters(f"{self.name}.{method}", ("mean", mean), ("cov", cov))
 
     def logpdf(
         self,
@@ -218,13 +241,5 @@ class MultivariateNormal(Multivariate):
         return apply(_mvn_entropy, self._parameters("entropy", mean, cov))
 
     def _operands(self, method: str, x: Any, mean: Any, cov: Any) -> tuple[Any, Any, Any]:
-        x = floating_operand(x)
         mean, cov = self._parameters(method, mean, cov)
-        if mean.shape[0] == 1 and len(x.shape) < 2:
-            x = expand_dims(x, -1)
-        if not len(x.shape) or x.shape[-1] != mean.shape[0]:
-            raise ShapeError(
-                f"[multivariate_normal.{method}] x must have {mean.shape[0]} numbers in its last dimension, "
-                f"got shape {tuple(x.shape)}"
-            )
-        return x, mean, cov
+        return vectors(f"{self.name}.{method}", x, mean), mean, cov
