@@ -1,8 +1,10 @@
 """Two names for one array inside an ``@njit`` function: each is tracked, or the function is refused."""
 
+import numba
 import numpy as np
 import pytest
 
+import jittape as jt
 from njit_as_python import check_programs
 from random_njit import compiled_program
 
@@ -97,3 +99,48 @@ def arguments(seed: int):
 def test_two_names_are_tracked_or_refused(binding):
     for seed, use in enumerate(USES, 2):
         check_programs([seed], lambda _, use=use: program(binding, use), arguments, may_refuse=True)
+
+
+@numba.njit
+def broadcast_before(x):
+    y = np.broadcast_to(x, (2, 3))
+    x[2] = y[1, 0] * y[0, 1]
+    return np.sum(x * y)
+
+
+@numba.njit
+def broadcast_both_before(x):
+    rows, columns = np.broadcast_arrays(x[:, None], x)
+    x[2] = rows[1, 0] * columns[0, 1]
+    return np.sum(rows * columns)
+
+
+@numba.njit
+def broadcast_before_loop(x):
+    y, total = np.broadcast_to(x, (2, 3)), 0.0
+    for _ in range(3):
+        total += y[0, 2] * y[1, 1]
+        x[2] = x[1] * total
+    return total
+
+
+@pytest.mark.parametrize("function", [broadcast_before, broadcast_both_before, broadcast_before_loop])
+def test_a_view_of_broadcasting_is_not_read_after_a_write(function):
+    with pytest.raises(jt.NoGradientError, match="broadcasting makes a view"):
+        jt.njit_grad(function)(np.array([1.0, 2.0, 3.0]))
+
+
+def test_copies_and_expressions_of_broadcast_arrays():
+    @numba.njit
+    def function(x):
+        y, z = np.copy(np.broadcast_to(x, (2, 3))), np.broadcast_to(x, (2, 3)) * 1.0
+        w, total = np.broadcast_to(x, (2, 3)).copy(), np.sum(np.broadcast_to(x, (3, 3)) ** 2)
+        x[2] = y[1, 0] * w[0, 1]
+        y[0, 1], z[1, 1], w[1, 2] = x[2], x[1], x[2]
+        return np.sum(x * y * z * w) + total
+
+    x, v = np.array([1.0, 2.0, 3.0]), np.array([0.3, -0.5, 0.7])
+    gradient = jt.njit_grad(function)(x.copy())
+    assert jt.njit_jvp(function)(v, x.copy())[1] == pytest.approx(gradient @ v)
+    steps = [function(x + h * v) for h in (1e-6, -1e-6)]
+    assert (steps[0] - steps[1]) / 2e-6 == pytest.approx(gradient @ v, rel=1e-6)

@@ -82,13 +82,13 @@ def as_array(builder: Builder, x: Any) -> Array:
 
 def copied(builder: Builder, x: Any) -> Array:
     """Return a copy in C order."""
-    lazy = replace(as_lazy(builder, x), layout="C")
+    lazy = replace(as_lazy(builder, x), layout="C", is_view=False)
     return materialize(builder, lazy, getattr(x, "name", "copy"))
 
 
 def _copied_in_order(builder: Builder, x: Any) -> Array:
     """Return a copy with the order of the array."""
-    return materialize(builder, as_lazy(builder, x), getattr(x, "name", "copy"))
+    return materialize(builder, replace(as_lazy(builder, x), is_view=False), getattr(x, "name", "copy"))
 
 
 def reshaped(builder: Builder, x: Any, *shape: Any) -> Array:

@@ -216,7 +216,7 @@ def _broadcast(builder: Builder, array: Any, shape: Any) -> Lazy:
         own = indices[missing:]
         return lazy.element([i if keep else constant(0) for i, keep in zip(own, kept, strict=True)])
 
-    return Lazy(dims, lazy.dtype, element, lazy.reads)
+    return Lazy(dims, lazy.dtype, element, lazy.reads, is_view=True)
 
 
 def _broadcast_all(builder: Builder, *arrays: Any) -> tuple[Array, ...]:

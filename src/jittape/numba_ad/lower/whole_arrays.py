@@ -23,7 +23,7 @@ __all__ = [
 class Lazy:
     """An array that is computed element by element where it is used; `reads` are the arrays and their versions.
 
-    `layout` is that of Numba's array.
+    `layout` is that of Numba's array. In Numba, `is_view` is a view of the arrays in `reads`.
     """
 
     dims: list[Scalar]
@@ -31,6 +31,7 @@ class Lazy:
     element: Callable[[list[Scalar]], Scalar]
     reads: list[tuple[Array, int]]
     layout: str = "C"
+    is_view: bool = False
 
 
 def as_lazy(builder: Builder, x: Any) -> Lazy:
@@ -115,6 +116,11 @@ def materialize(builder: Builder, lazy: Lazy, base: str) -> Array:
     check_unwritten(builder, lazy)
     array = builder.alloc(base, lazy.dtype, lazy.dims, layout=lazy.layout)
     builder.nest(lazy.dims, lambda indices: builder.store(array, indices, lazy.element(indices)))
+    if lazy.is_view:
+        array.root.reason = "broadcasting makes a view, here of"
+        array.root.origins = tuple(
+            [origin for one, _ in lazy.reads for origin in (*one.root.origins, (one.root, one.root.epoch))]
+        )
     return array
 
 
