@@ -144,3 +144,15 @@ def test_copies_and_expressions_of_broadcast_arrays():
     assert jt.njit_jvp(function)(v, x.copy())[1] == pytest.approx(gradient @ v)
     steps = [function(x + h * v) for h in (1e-6, -1e-6)]
     assert (steps[0] - steps[1]) / 2e-6 == pytest.approx(gradient @ v, rel=1e-6)
+
+
+def test_the_conjugate_is_a_new_array():
+    @numba.njit
+    def function(x):
+        y, z, w = np.conjugate(x), np.conj(x[1]), x.conj()
+        x[0] = y[1] * y[2] * z
+        return np.sum(y * x) + w[0]
+
+    x = np.array([2.0, 3.0, 5.0])
+    # x[0] x[1] x[1] x[2] + x[1] x[1] + x[2] x[2] + x[0]
+    np.testing.assert_allclose(jt.njit_grad(function)(x), [46.0, 66.0, 28.0])

@@ -27,6 +27,7 @@ from jittape.numba_ad.lower.new_arrays import NEW_ARRAYS
 from jittape.numba_ad.lower.numba_types import is_float
 from jittape.numba_ad.lower.passive_calls import (
     PASSIVE_CALLS,
+    conjugate,
     flat_view,
     nonzero,
     only_item,
@@ -328,8 +329,8 @@ METHODS: dict[str, Callable[..., Any]] = {
     "astype": astype,
     "fill": lambda builder, x, value: assign(builder, x, value),
     "cumsum": _cumsum,
-    "conj": lambda builder, x: x,
-    "conjugate": lambda builder, x: x,
+    "conj": conjugate,
+    "conjugate": conjugate,
     "item": only_item,
     "nonzero": nonzero,
 }

@@ -29,6 +29,7 @@ from jittape.numba_ad.structured_ir import Array, Constant, Scalar, Value
 __all__ = [
     "PASSIVE_CALLS",
     "at_least_3d",
+    "conjugate",
     "flat_view",
     "nonzero",
     "only_item",
@@ -199,6 +200,11 @@ def _fortran_order(builder: Builder, x: Any) -> Array:
     return in_order(builder, x, "F")
 
 
+def conjugate(builder: Builder, x: Any) -> Any:
+    """Return a number, or the elements of a new array."""
+    return x if isinstance(x, (Value, Constant)) else as_lazy(builder, x)
+
+
 def _broadcast(builder: Builder, array: Any, shape: Any) -> Lazy:
     """Return an array or a number with more elements; sizes must be equal, or literally 1."""
     lazy, dims = as_lazy(builder, array), as_shape(builder, shape)
@@ -342,7 +348,7 @@ PASSIVE_CALLS: dict[Any, Callable[..., Any]] = {
     np.isrealobj: lambda builder, x: constant(True),
     np.iscomplexobj: lambda builder, x: constant(False),
     np.real: _real,
-    np.conjugate: _real,
+    np.conjugate: conjugate,
     np.shape: _shape,
     np.size: size_of,
     np.isscalar: lambda builder, x: constant(isinstance(x, (Value, Constant))),
