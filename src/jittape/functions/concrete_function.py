@@ -23,7 +23,7 @@ from jittape.core.symbolic.extent_functions import converted
 from jittape.core.symbolic.extents import Extent
 from jittape.core.traced_scalar import TracedScalar, static
 from jittape.functions.printing import print_values, printed_at_each_call
-from jittape.functions.replay import Replay
+from jittape.functions.replay import Stages
 from jittape.functions.signature import GUARD_FAILED, Call, TensorSpec, is_same_array
 from jittape.functions.variable_arguments import ArgumentVariable, VariableGuard
 from jittape.recording.function_trace import Captured, FunctionTrace, Leaf, RandomInput
@@ -85,8 +85,7 @@ class Concrete:
         Machine code that does all of a call: see `jittape.functions.marshaller.simple_path`.
     may_be_general : bool
         Whether a trace for other lengths is possible: it does not print, call Python or change the shape of a Variable.
-    recordable : bool
-        Whether a tape may record the program instead of running the Python function.
+        Then a tape records the program, too, instead of running the Python function.
     """
 
     __slots__ = ("__dict__", "__weakref__", "fast_call", "simple_path", "visits")
@@ -113,12 +112,13 @@ class Concrete:
         self._program_of: Callable[[], Program] = lambda: program
         # No cached properties: they write to the instance's dict, and each attribute of it then takes 16 ns longer.
         self._known_program: Program | None = program
-        self._known_replay: Replay | None = None
+        self._known_stages = dict[int, Stages]()
         self._input_dtypes = [program.avals[slot].dtype for slot in program.inputs]
         self.sources = [numbers_of.get(id(source), source) for source in sources]
-        used = {op.primitive for op in program.ops}
-        self.may_be_general = not (self.prints or tracing.shape_changes or any([p.calls_back for p in used]))
-        self.recordable = self.may_be_general and not any([p.reads_variable for p in used])
+        calls_back = any([op.primitive.calls_back for op in program.ops])
+        self.may_be_general = not (self.prints or tracing.shape_changes or calls_back)
+        numbered = {key: n for n, key in enumerate(tracing.assigned)}
+        self._reads = {slot: numbered[key] for slot, key in tracing.reads.items()}
         numbers = [source for source in self.sources if isinstance(source, TracedScalar)]
         self.specialized, self.computed = list(tracing.specialized), list(tracing.computed)
         self.scalars = ScalarProgram(numbers, self.specialized, self.computed)
@@ -165,11 +165,10 @@ class Concrete:
             self._known_program = self._program_of()
         return self._known_program
 
-    @property
-    def _replay(self) -> Replay:
-        if self._known_replay is None:
-            self._known_replay = Replay(self.program)
-        return self._known_replay
+    def _stages(self, reads: Mapping[int, int]) -> Stages:
+        """Return the object that records the program; one for each program, as its identity is part of the trie key."""
+        known = self._known_stages.get(len(reads))
+        return known or self._known_stages.setdefault(len(reads), Stages(self.program, reads))
 
     def at(
         self,
@@ -185,7 +184,7 @@ class Concrete:
         """
         other = Concrete.__new__(Concrete)
         other.__dict__.update(self.__dict__)  # takes half the time of `copy`
-        other._known_program = other._known_replay = other.simple_path = None
+        other._known_program, other._known_stages, other.simple_path = None, {}, None
         other.keys, other._program_of, other._executable = keys, program_of, executable
         other.visits, other.fast_call = self.visits, self.fast_call
         other.sources, other.avals, other._leaves = map(list, parts)
@@ -371,7 +370,8 @@ class Concrete:
         self._recordings += 1
         values = iter(numbers)
         operands: list[Any] = []
-        before = values_again(trace, self.assigned_at(leaves))
+        variables = self.assigned_at(leaves)
+        before = values_again(trace, variables)
         for source in self.sources:
             if isinstance(source, (Leaf, ArgumentVariable)):
                 operands.append(leaves[source.number])
@@ -384,8 +384,8 @@ class Concrete:
             else:
                 operands.append(source)
         given = tuple([before.get(id(x), x) for x in operands])
-        results: Sequence[Tensor] = trace.apply(self._replay, given) if self.program.outputs else ()
-        for variable, tensor in zip(self.assigned_at(leaves), results[len(self.avals) :], strict=True):
+        results = self._stages({} if before else self._reads).record(trace, given, variables)
+        for variable, tensor in zip(variables, results[len(self.avals) :], strict=True):
             if not before:
                 trace.assign(variable, tensor)
         return self.unflatten_result(results)

@@ -187,7 +187,7 @@ class Function(FunctionInterface):
             trace.uses += 1
             return self._run_uncompiled(owner, call)
         if recorder.intervals:
-            if trace.recordable:
+            if trace.may_be_general:
                 return trace.record(recorder, call.leaves)
             return self._run_uncompiled(owner, call) if trace.holds(call.leaves) else GUARD_FAILED
         result = trace(call.leaves)

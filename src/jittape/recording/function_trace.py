@@ -116,6 +116,8 @@ class FunctionTrace(SymbolicTrace):
         Arguments of `jt.print`, to print at each call.
     distinct : set of int
         Array arguments for which it matters whether another argument is the same tensor.
+    reads : dict
+        Identity of each Variable that was read after it had been assigned, by the slot of what was read.
     variable_placeholders : dict
         By identity, the placeholders for Variables among the arguments, with the number of the argument.
     variable_needed : bool
@@ -134,6 +136,7 @@ class FunctionTrace(SymbolicTrace):
         self.needed_value: ValueNeeded | None = None
         self.prints: list[tuple[list[Any], dict[str, Any]]] = []
         self.distinct: set[int] = set()
+        self.reads: dict[int, int] = {}
         self.variable_placeholders: dict[int, tuple[Variable, int]] = {}
         self.variable_needed = False
         self._placeholder_of: dict[int, Variable] = {}
@@ -269,6 +272,10 @@ class FunctionTrace(SymbolicTrace):
             variable._assigned_in.flush()
         self._remember(variable)
         super().assign(variable, value)
+
+    def _read_version(self, variable: Variable) -> None:
+        super()._read_version(variable)
+        self.reads[variable._slot] = id(variable)
 
     def assign_shape(self, variable: Variable, value: Tensor) -> None:
         """Assign a value of any shape, which the Variable has until the end of the tracing."""
