@@ -153,7 +153,7 @@ class ArrayStatements:
         self.counters = jumps
 
     def _approach(self, level: int) -> None:
-        name, i = f"k{next(_numbers)}", self.index()
+        name, i = f"steps{next(_numbers)}", self.index()
         self.line(f"{name} = 0")
         self.line(f"while x[{i}] < {self.atom()} and {name} < 3:")
         self.depth += 1

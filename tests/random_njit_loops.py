@@ -29,7 +29,7 @@ class LoopStatements:
     _jump: Any
 
     def _new(self) -> str:
-        return f"e{next(_numbers)}"
+        return f"loop{next(_numbers)}"
 
     def _one(self, lines: list[str]) -> None:
         """Write one of these statements."""
