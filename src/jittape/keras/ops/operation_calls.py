@@ -122,13 +122,12 @@ def _quotient(operands: list[Any]) -> list[Any]:
     return [_as_float(x) if hasattr(x, "dtype") else x for x in tensors]
 
 
-_SUMS = {"bool": "int32", "int8": "int32", "int16": "int32", "uint8": "uint32", "uint16": "uint32"}
-
-
 def _sums(operands: list[Any]) -> list[Any]:
-    """Convert small integers to 32 bits."""
-    tensors = [as_tensor(x) for x in operands[:1]]
-    return [cast(x, _SUMS[x.dtype.name]) if x.dtype.name in _SUMS else x for x in tensors] + operands[1:]
+    """Convert bools and small integers to 32 bits."""
+    x = as_tensor(operands[0])
+    if x.dtype.kind in "biu" and x.dtype.itemsize < 4:
+        x = cast(x, "uint32" if x.dtype.kind == "u" else "int32")
+    return [x, *operands[1:]]
 
 
 _RULES: dict[str, Callable[[list[Any]], list[Any]]] = {
