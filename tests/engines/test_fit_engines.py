@@ -249,5 +249,5 @@ def test_ipopt_gets_sparse_derivatives() -> None:
 
 def test_ipopt_has_one_algorithm() -> None:
     pytest.importorskip("cyipopt")
-    with pytest.raises(ValueError, match="engine 'ipopt' has one algorithm"):
+    with pytest.raises(ValueError, match="refuses algorithm 'foo': it has one algorithm"):
         jt.fit(decay, (T, Y), START, engine="ipopt", algorithm="foo")
