@@ -10,6 +10,7 @@ from jittape import errors
 X = jt.ones([2, 3])
 V = jt.ones([3])
 INVALID = {
+    "one_hot of a negative depth": lambda: jt.one_hot(1, -2),
     "reshape": lambda: jt.reshape(X, [4]),
     "reshape -1 -1": lambda: jt.reshape(X, [-1, -1]),
     "matmul": lambda: jt.matmul(X, X),

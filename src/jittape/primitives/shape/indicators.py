@@ -9,7 +9,7 @@ import numpy as np
 from jittape.core.dtypes import as_dtype, bool_, default_dtype, int64
 from jittape.core.primitive import apply
 from jittape.core.user_calls import as_array, as_int, named
-from jittape.errors import DTypeError
+from jittape.errors import DTypeError, InvalidArgumentError
 from jittape.primitives.broadcast import as_symbol, axis_key, broadcast, cast_to, iota, to_shape
 from jittape.primitives.elementwise.comparison import equal, less, where
 from jittape.primitives.shape.reshaping import one_axis
@@ -63,7 +63,7 @@ def one_hot(
     ------
     DTypeError
         If `indices` is not an integer.
-    ValueError
+    InvalidArgumentError
         If `depth` is negative.
 
     Examples
@@ -81,7 +81,7 @@ def one_hot(
     off = zero if off_value is None else off_value
     extent = as_int("depth", depth)
     if extent < 0:
-        raise named(ValueError(f"depth must not be negative, got {extent}"))
+        raise named(InvalidArgumentError(f"depth must not be negative, got {extent}"))
     return apply(_one_hot, (indices, on, off), (extent, -1 if axis is None else axis_key(axis), found))
 
 
