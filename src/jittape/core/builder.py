@@ -48,9 +48,8 @@ def _cast_impl(x: Any, *, dtype: np.dtype[Any]) -> Any:
         if dtype.kind in "iu" and is_floating(x.dtype):
             return _float_to_integer(x.astype(widened(x.dtype), copy=False), dtype)
         if dtype in WIDENED and x.dtype.kind == "f":
-            x = x.astype(
-                widened(dtype), copy=False
-            )  # as in compiled code; ml_dtypes rounds once since its version 0.7
+            # As in compiled code; ml_dtypes rounds once since its version 0.7.
+            x = x.astype(widened(dtype), copy=False)
         return x.astype(dtype)
 
 

@@ -13,14 +13,13 @@ from typing import Any
 import numpy as np
 
 from jittape.core.primitive import Primitive
-from jittape.primitives.elementwise.piecewise import floor
 from jittape.scipy.special.scipy_steps import scipy_step
 from jittape.scipy.special.terms import (
     Term,
     absolute,
     cos,
     cosh,
-    lifted,
+    floor,
     maximum,
     results,
     sign,
@@ -31,8 +30,6 @@ from jittape.scipy.special.terms import (
 )
 
 __all__ = ["BESSEL", "spherical_slope", "spherical_value"]
-
-_floor = lifted(floor)
 
 
 def _in_argument(name: str, arguments: str, formula: Callable[..., Any], **options: Any) -> Primitive:
@@ -62,7 +59,7 @@ def _whole_order(name: str, kind: str, factor: float, sign_above: float) -> Prim
     """Return the record of a Bessel function of integer order: SciPy truncates other orders, with a warning."""
 
     def formula(out: Term, n: Term, x: Term) -> Term:
-        whole = sign(n) * _floor(absolute(n))
+        whole = sign(n) * floor(absolute(n))
         return factor * (special(kind, whole - 1, x) - sign_above * special(kind, whole + 1, x))
 
     return _in_argument(name, "n x", formula)

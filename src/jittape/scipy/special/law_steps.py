@@ -15,12 +15,12 @@ import numpy as np
 
 from jittape.primitives.elementwise.incomplete_beta import beta_density_op, betainc_slope_op
 from jittape.primitives.elementwise.incomplete_gamma import gamma_density_op, random_gamma_grad
-from jittape.primitives.elementwise.piecewise import floor
 from jittape.scipy.special.scipy_steps import scipy_step, scipy_value
 from jittape.scipy.special.terms import (
     Term,
     absolute,
     exp,
+    floor,
     lifted,
     log,
     sign,
@@ -35,7 +35,7 @@ from jittape.scipy.special.terms import (
 __all__ = ["LAWS"]
 
 _BELL = 1 / math.sqrt(2 * math.pi)
-_floor, _gamma_density = lifted(floor), lifted(gamma_density_op.bind)
+_gamma_density = lifted(gamma_density_op.bind)
 
 
 def _gamma_in_a(a: Term, x: Term) -> Term:
@@ -170,16 +170,16 @@ def _binomial_value(name: str) -> Callable[..., Any]:
 
 def _binomial_slope(factor: float) -> Any:
     def formula(out: Term, k: Term, n: Term, p: Term) -> Term:
-        beyond = _floor(n) - _floor(k)
+        beyond = floor(n) - floor(k)
         certain = beyond < 1.0  # the sum has all terms
-        density = _beta_density(where(certain, 1.0, beyond), _floor(k) + 1, 1 - p)
+        density = _beta_density(where(certain, 1.0, beyond), floor(k) + 1, 1 - p)
         return where(certain, 0.0, factor * density)
 
     return slope(formula)
 
 
 def _negative_binomial_slope(factor: float) -> Any:
-    return slope(lambda out, k, n, p: factor * _beta_density(_floor(n), _floor(k) + 1, p))
+    return slope(lambda out, k, n, p: factor * _beta_density(floor(n), floor(k) + 1, p))
 
 
 def _noncentral(result: int, value: int) -> list[Any]:
@@ -237,7 +237,7 @@ LAWS: dict[str, Any] = {
         "k n y",
         None,
         None,
-        slope(lambda out, k, n, y: -1.0 / _beta_density(_floor(n) - _floor(k), _floor(k) + 1, 1 - out)),
+        slope(lambda out, k, n, y: -1.0 / _beta_density(floor(n) - floor(k), floor(k) + 1, 1 - out)),
         impl=_binomial_value("bdtri"),
     ),
     "bdtrik": scipy_step("bdtrik", "y n p", *_inverse(_binomial_partials, 0, 0, counts=True)),
@@ -269,7 +269,7 @@ LAWS: dict[str, Any] = {
         "k n y",
         None,
         None,
-        slope(lambda out, k, n, y: 1.0 / _beta_density(_floor(n), _floor(k) + 1, out)),
+        slope(lambda out, k, n, y: 1.0 / _beta_density(floor(n), floor(k) + 1, out)),
     ),
     "nbdtrik": scipy_step("nbdtrik", "y n p", *_inverse(_negative_binomial_partials, 0, 0, counts=True)),
     "nbdtrin": scipy_step("nbdtrin", "k y p", *_inverse(_negative_binomial_partials, 1, 1)),
@@ -282,7 +282,7 @@ LAWS: dict[str, Any] = {
         slope(lambda out, h, a: exp(-0.5 * square(h) * (1 + square(a))) / (2 * math.pi * (1 + square(a)))),
     ),
     "pdtri": scipy_step(
-        "pdtri", "k y", None, slope(lambda out, k, y: -1.0 / _gamma_density(_floor(k) + 1, out))
+        "pdtri", "k y", None, slope(lambda out, k, y: -1.0 / _gamma_density(floor(k) + 1, out))
     ),
     "pdtrik": scipy_step("pdtrik", "p m", *_inverse(_poisson_partials, 0, 0, counts=True)),
     "stdtridf": scipy_step("stdtridf", "p t", *_inverse(_t_partials, 0, 0, law="stdtr")),

@@ -26,8 +26,9 @@ from jittape.primitives.record_parts import filled
 from jittape.scipy.special.scipy_steps import COMPLEX, REAL, Slope
 
 __all__ = [
-    "Term", "absolute", "as_complex", "cos", "cosh", "exp", "imag", "lifted", "log", "maximum",
-    "polynomial", "real", "results", "sign", "sin", "sinh", "slope", "special", "sqrt", "square", "where", "zero",
+    "Term", "absolute", "as_complex", "atan2", "cos", "cosh", "exp", "floor", "imag", "lifted", "log", "maximum",
+    "polynomial", "real", "results", "sign", "sin", "sinh", "slope", "special", "sqrt", "square", "tan", "where",
+    "zero",
 ]  # fmt: skip
 
 
@@ -90,7 +91,9 @@ def lifted(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 absolute, sign, maximum = lifted(piecewise.absolute), lifted(piecewise.sign), lifted(piecewise.maximum)
+floor = lifted(piecewise.floor)
 cos, sin = lifted(trigonometric.cos), lifted(trigonometric.sin)
+tan, atan2 = lifted(trigonometric.tan), lifted(trigonometric.atan2)
 cosh, sinh = lifted(hyperbolic.cosh), lifted(hyperbolic.sinh)
 exp, log, sqrt = lifted(exponential.exp), lifted(exponential.log), lifted(exponential.sqrt)
 real, imag = lifted(complex_numbers.real), lifted(complex_numbers.imag)

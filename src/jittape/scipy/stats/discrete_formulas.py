@@ -122,7 +122,7 @@ COUNTS: dict[str, Formulas] = {
 # ---- further distributions, written with terms -----------------------------------------------------------------------
 
 
-_floor, _tanh = terms.lifted(floor), terms.lifted(tanh)
+_tanh = terms.lifted(tanh)
 _zeta = terms.lifted(lambda x: zeta(x, filled(x, 1.0)))
 
 
@@ -141,7 +141,7 @@ def _below(a: Any, b: Any) -> Any:
 
 
 def _is_count(n: Any) -> Any:
-    return (terms.maximum(-n, 0.0).is_equal(0.0), (n - _floor(n)).is_equal(0.0))
+    return (terms.maximum(-n, 0.0).is_equal(0.0), (n - terms.floor(n)).is_equal(0.0))
 
 
 def _dlaplace_cdf(k: Any, a: Any) -> Any:
@@ -206,13 +206,13 @@ def _logser_mean(p: Any) -> Any:
 
 
 def _skellam_log(k: Any, mu1: Any, mu2: Any) -> Any:
-    k, roots = _floor(k), terms.sqrt(mu1) * terms.sqrt(mu2)
+    k, roots = terms.floor(k), terms.sqrt(mu1) * terms.sqrt(mu2)
     bessel = terms.special("ive", terms.absolute(k), 2.0 * roots)
     return 2.0 * roots - mu1 - mu2 + 0.5 * k * terms.log(mu1 / mu2) + terms.log(bessel)
 
 
 def _skellam_partials(k: Any, mu1: Any, mu2: Any) -> list[Any]:
-    below, above = (terms.exp(_skellam_log(_floor(k) + i, mu1, mu2)) for i in (0.0, 1.0))
+    below, above = (terms.exp(_skellam_log(terms.floor(k) + i, mu1, mu2)) for i in (0.0, 1.0))
     return [0.0 * mu1, -below, above]
 
 
@@ -255,7 +255,7 @@ FURTHER: dict[str, Formulas] = {
             / formula_terms.expm1(-rate * n)
         ),
         support=lambda rate, n: (0.0, n - 1.0),
-        conditions=lambda rate, n: (rate > 0, n > 0, (n - _floor(n)).is_equal(0.0)),
+        conditions=lambda rate, n: (rate > 0, n > 0, (n - terms.floor(n)).is_equal(0.0)),
         discrete=True,
         mean=_boltzmann_mean,
         var=_boltzmann_var,
@@ -323,8 +323,8 @@ FURTHER: dict[str, Formulas] = {
         support=lambda low, high: (low, high - 1.0),
         conditions=lambda low, high: (
             high > low,
-            (low - _floor(low)).is_equal(0.0),
-            (high - _floor(high)).is_equal(0.0),
+            (low - terms.floor(low)).is_equal(0.0),
+            (high - terms.floor(high)).is_equal(0.0),
         ),
         discrete=True,
         mean=lambda low, high: 0.5 * (high + low - 1.0),

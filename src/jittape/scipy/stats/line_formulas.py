@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from jittape.primitives.elementwise import hyperbolic, trigonometric
+from jittape.primitives.elementwise import hyperbolic
 from jittape.scipy.special.terms import (
     absolute,
+    atan2,
     cosh,
     exp,
     lifted,
@@ -15,6 +16,7 @@ from jittape.scipy.special.terms import (
     sinh,
     special,
     square,
+    tan,
     where,
 )
 from jittape.scipy.stats.formula_terms import (
@@ -34,7 +36,6 @@ from jittape.scipy.stats.scipy_laws import computed_inverses
 
 __all__ = ["LINE"]
 
-atan2, tan = lifted(trigonometric.atan2), lifted(trigonometric.tan)
 asinh = lifted(hyperbolic.asinh)
 
 

@@ -11,7 +11,7 @@ import math
 from itertools import product
 from typing import Any
 
-from jittape.primitives.elementwise import error_functions, piecewise, trigonometric
+from jittape.primitives.elementwise import error_functions, trigonometric
 from jittape.primitives.elementwise.arithmetic import subtract
 from jittape.primitives.elementwise.division import divide
 from jittape.primitives.elementwise.exponential import sqrt
@@ -25,7 +25,7 @@ from jittape.primitives.reduce.reductions import reduce_mean, reduce_sum
 from jittape.primitives.shape.joining import unstack
 from jittape.primitives.shape.reshaping import broadcast_to, expand_dims, matrix_transpose
 from jittape.scipy.special import terms
-from jittape.scipy.special.terms import Term, absolute, exp, lifted, maximum, sin, square
+from jittape.scipy.special.terms import Term, absolute, exp, floor, lifted, maximum, sin, square
 from jittape.scipy.stats.double_exponential import numbered, unit_rule
 
 __all__ = ["box_probability"]
@@ -36,7 +36,7 @@ POINTS, GENERATOR = 8191, 3618
 """Number of points of the lattice rule, and the number whose powers generate it."""
 LEAST = 1e-300
 
-_asin, _floor = lifted(trigonometric.asin), lifted(piecewise.floor)
+_asin = lifted(trigonometric.asin)
 _ndtr = lifted(error_functions.ndtr)
 
 
@@ -119,7 +119,7 @@ def _trivariate(x: Term, y: Term, z: Term, xy: Term, xz: Term, yz: Term) -> Term
 def _lattice(n: int) -> list[Term]:
     """Return the coordinates of a lattice in the unit cube, mirrored so that the integrand is periodic."""
     turns = [pow(GENERATOR, i, POINTS) * numbered(POINTS) for i in range(n)]
-    return [absolute(2.0 * ((t + 0.5) / POINTS - _floor((t + 0.5) / POINTS)) - 1.0) for t in turns]
+    return [absolute(2.0 * ((t + 0.5) / POINTS - floor((t + 0.5) / POINTS)) - 1.0) for t in turns]
 
 
 def _in_order_of_probability(lower: Any, upper: Any, correlation: Any) -> tuple[Any, Any, Any]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from jittape.primitives.elementwise import trigonometric
-from jittape.scipy.special.terms import absolute, cos, exp, lifted, log, sin, special, sqrt, square, where
+from jittape.scipy.special.terms import absolute, atan2, cos, exp, log, sin, special, sqrt, square, tan, where
 from jittape.scipy.stats.formula_terms import (
     LOG_2,
     LOG_ROOT_TWO_PI,
@@ -22,8 +21,6 @@ from jittape.scipy.stats.formulas import EULER, INF, NAN, Formulas, from_zero
 from jittape.scipy.stats.scipy_laws import computed_inverses
 
 __all__ = ["SKEWED"]
-
-atan2, tan = lifted(trigonometric.atan2), lifted(trigonometric.tan)
 
 
 def _infinite(*shapes: Any) -> Any:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from jittape.primitives.elementwise import trigonometric
-from jittape.scipy.special.terms import exp, lifted, log, polynomial, special, sqrt, square, where
+from jittape.scipy.special.terms import atan2, exp, log, polynomial, special, sqrt, square, tan, where
 from jittape.scipy.stats.formula_terms import (
     LOG_ROOT_TWO_PI,
     above,
@@ -25,7 +24,6 @@ from jittape.scipy.stats.formulas import EULER, INF, NAN, Formulas, from_zero
 __all__ = ["TAILS", "betaprime_moment"]
 
 VALID: dict[str, Any] = {"support": from_zero, "conditions": all_positive}
-atan2, tan = lifted(trigonometric.atan2), lifted(trigonometric.tan)
 
 
 def _halfcauchy_log_density(y: Any) -> Any:
