@@ -12,7 +12,9 @@ import pytest
 import jittape as jt
 import jittape.numpy as jnp
 from jittape.recording.machine_code import method_plans
+from jittape.recording.machine_code.path_tables import LAST_ARRAYS
 from jittape.recording.trace import current_trace
+from jittape.recording.trie_insertion import ARRAY_AVALS
 from python_frames import called_code
 from test_native_recording import calls_of_python, machine_code
 
@@ -163,6 +165,18 @@ def test_more_shapes_than_are_kept():
         assert x.reshape([0, n]).shape == x.reshape(jt.TensorShape([n, 0])).shape[::-1]
     with jt.GradientTape():
         assert jnp.reshape(x, jt.TensorShape([5, 0, 3])).shape == (5, 0, 3)
+
+
+@pytest.mark.parametrize(
+    "call", [jt.shape, jt.size, lambda x: x * [1.0] * len(x.shape), lambda x: x + np.ones(x.shape)]
+)
+def test_arrays_of_more_kinds_than_are_kept(call: Callable[[Any], Any]):
+    tensors = [jt.constant(np.zeros(shape)) for shape in SHAPES]
+    assert not python_of(lambda: [call(x) for x in tensors])
+    ARRAY_AVALS.clear()
+    LAST_ARRAYS[:] = [None] * len(LAST_ARRAYS)
+    assert not python_of(lambda: [call(x) for x in tensors]) - {"new_entry"}
+    assert ARRAY_AVALS
 
 
 def test_shapes_ranks_and_sizes_as_tensors():

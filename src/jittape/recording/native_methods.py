@@ -37,7 +37,7 @@ from jittape.recording.slots import NOTHING_WRITTEN, Slots
 from jittape.recording.tensor import Tensor
 from jittape.recording.trace import CLEARED, SAME, Trace, read_variable
 from jittape.recording.trie import UNPLACED, Node, Trie, code_of_jittape, trie
-from jittape.recording.trie_insertion import ARRAY_AVALS, imported
+from jittape.recording.trie_insertion import ARRAY_AVALS, imported, new_entry
 from jittape.recording.variable import Variable
 from jittape.runtime.counters import Counters, counters
 from jittape.runtime.fast_run import FastRun
@@ -244,6 +244,7 @@ _KNOWN: dict[str, Any] = {
     "nbytes": "nbytes",
     "shape": "shape",
     "ARRAY_AVALS": ARRAY_AVALS,
+    "new_entry": new_entry,
     "PLANS": PLANS,
     "open_extents": open_extents,
     **{name: getattr(path_tables, name) for name in path_tables.__all__},

@@ -41,6 +41,7 @@ __all__ = [
     "insert_ops",
     "marked",
     "marker_for",
+    "new_entry",
     "operand_of",
     "refuse_parameters",
     "result_dtypes",
@@ -389,7 +390,7 @@ def operand_of(array: Any) -> Any:
     """
     if array.__class__ is not np.ndarray:
         return array
-    known = ARRAY_AVALS.get((array.shape, array.dtype)) or _new_entry(array)
+    known = ARRAY_AVALS.get((array.shape, array.dtype)) or new_entry(array)
     is_small = array.nbytes < LARGE
     if known is None or not (is_small or array.flags.writeable):
         tensor = converted_array(array)
@@ -402,7 +403,7 @@ def operand_of(array: Any) -> Any:
     return tensor
 
 
-def _new_entry(array: np.ndarray[Any, Any]) -> tuple[Aval, Marker] | None:
+def new_entry(array: np.ndarray[Any, Any]) -> tuple[Aval, Marker] | None:
     """Remember and return the aval and the marker of arrays like `array`; None if its dtype needs a conversion."""
     dtype = array.dtype
     if kind_of(dtype) not in KINDS or as_dtype(dtype) != dtype:

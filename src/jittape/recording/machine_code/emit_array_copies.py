@@ -177,9 +177,16 @@ def _find_kind(code: ObjectCode, array: ir.Value, place: ir.Value, python: ir.Bl
     shape = code.attempt(drop, "PyObject_GetAttr", array, code.known("shape"))
     dtype = code.get_unchecked(array, "dtype")
     key = code.new_tuple(drop, shape, code.incref(dtype))
-    known = code.call("PyDict_GetItemWithError", code.known("ARRAY_AVALS"), key)
-    unknown = code.block("unknown")
-    code.require(code.differ(known, integer(0)), unknown)
+    unknown, found, memory = code.block("unknown"), code.words(1), code.words(1)
+    code.write(found, code.call("PyDict_GetItemWithError", code.known("ARRAY_AVALS"), key))
+    with code.builder.if_then(code.same(code.read(found), integer(0))):
+        code.write(memory, array)
+        made = code.call_object(code.known("new_entry"), memory, integer(1))
+        code.require(code.differ(made, integer(0)), unknown)
+        code.write(found, made)
+        code.decref(made)  # the table, or the interpreter if it is None, keeps it alive
+    known = code.read(found)
+    code.require(code.is_a(known, "tuple"), unknown)
     parts = [code.incref(part) for part in (shape, dtype, known)]
     ring = code.words(1)
     is_kept = code.builder.icmp_signed("<=", size, integer(MOST_KEPT_BYTES))

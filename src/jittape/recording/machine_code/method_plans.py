@@ -218,7 +218,6 @@ def _values_of(result: Any) -> tuple[Any, ...] | None:
     buffer = result._buffer if result.__class__ is Tensor else None
     if buffer is None or buffer.array.nbytes > MOST_KEPT_BYTES:
         return None
-    operand_of(buffer.array)  # adds the item of `ARRAY_AVALS`, which machine code needs
     return buffer.array, (), None, None
 
 

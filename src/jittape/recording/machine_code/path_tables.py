@@ -14,7 +14,6 @@ import numpy as np
 
 from jittape.core.config import config
 from jittape.core.dtypes import DOUBLES, WIDE_INTS, as_dtype, default_dtype
-from jittape.recording.trie_insertion import operand_of
 from jittape.transform.templates import shared_parameters, types_of
 
 __all__ = [
@@ -90,8 +89,6 @@ def numbers_of_shape(shape: tuple[int, ...]) -> tuple[np.ndarray[Any, Any], ...]
     if len(NUMBERS_OF_SHAPES) >= MOST_SHAPES or most >= 2**31:
         return None
     arrays = tuple([np.asarray(n, np.int32) for n in (shape, len(shape), math.prod(shape))])
-    for array in arrays:
-        operand_of(array)
     NUMBERS_OF_SHAPES[shape] = arrays
     return arrays
 
@@ -158,9 +155,7 @@ MEET_DOUBLES = tuple(sorted([dtype.name for dtype in DOUBLES | WIDE_INTS]))
 def new_numbers(count: int, columns: int, kind: int) -> np.ndarray[Any, Any]:
     """Return an array for `NUMBER_ARRAYS`: of no shape for a negative `count`, a matrix unless `columns` is 0."""
     dtype = (default_dtype(float), np.dtype(float), np.dtype(np.int32), np.dtype(np.int64))[kind]
-    array = np.zeros(() if count < 0 else (count // columns, columns) if columns else (count,), dtype)
-    operand_of(array)  # adds the item of `ARRAY_AVALS`, without which machine code leaves arrays to Python
-    return array
+    return np.zeros(() if count < 0 else (count // columns, columns) if columns else (count,), dtype)
 
 
 DTYPE_KINDS: dict[int, tuple[Any, int, np.dtype[Any], tuple[Any, ...]]] = {}
