@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import marshal
 from collections.abc import Callable
 from dataclasses import asdict, fields, replace
 from itertools import count
@@ -234,9 +235,9 @@ def plan_of(program: Program) -> tuple[object_store.DiskCache, str, tuple[Any, A
 @pytest.mark.parametrize(
     "code",
     [
-        *(b"", b"not json", b"{}", b"{}\n", b"[]\n", b'{"columns": []}\n', b'{"columns": [1]}\n'),
-        *(b'{"columns": [1]}\n1234567', b'{"columns": [1]}\n12345678', b'{"columns": "ab"}\n12345678'),
-        b'{"columns": [1, 0, 0, 0, 0, 0, 0, 0, 0, 0]}\n12345678',
+        *(b"", b"not marshal", *map(marshal.dumps, (None, {}, [], {"columns": ()}, {"columns": (1,)}))),
+        *(marshal.dumps({"columns": columns}) + b"12345678" for columns in ((1,), "ab", (1, *[0] * 9))),
+        marshal.dumps({"columns": (1,)}) + b"1234567",
     ],
 )
 def test_a_damaged_schedule_is_made_again(monkeypatch: pytest.MonkeyPatch, code: bytes) -> None:

@@ -24,7 +24,7 @@ FIXED = {
     "compile/cache/batch_file.py": {"_HEADER_START"},
     "compile/cache/cache_folder.py": {"BLOCK", "_HOST_FILES"},
     "compile/cache/environment.py": {"_SETTLED_SECONDS"},
-    "compile/cache/private_files.py": {"DIGEST_SIZE"},
+    "compile/cache/private_files.py": {"DIGEST_SIZE", "FORMAT"},
     "compile/ir/index_maps.py": {"REMEMBERED"},
     "compile/ir/records.py": {"WORD"},
     "compile/ir/table_layouts.py": {"ABORTABLE", "CELL_BITS", "DIAGONAL_LOOPS", "ON_DEMAND", "SHARES_SHIFT"},

@@ -4,27 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from importlib import import_module
 from types import FunctionType
 from typing import Any
 
 import numpy as np
 
 from jittape.core.primitive import apply
-from jittape.numpy_api.numpy_operands import (
-    are_ints,
-    clip_body,
-    clips_floats,
-    converted,
-    one_or_many,
-    with_names,
-    with_out,
-)
-from jittape.numpy_api.one_call import is_structure
 from jittape.primitives import elementwise
-from jittape.primitives.elementwise import piecewise
+from jittape.primitives import shape as shapes
 from jittape.primitives.identity import identity
-from jittape.primitives.shape.flat_elements import FlatElements
-from jittape.primitives.shape.reshaping import matrix_transpose, transpose
 
 __all__ = ["ArrayMethods"]
 
@@ -35,6 +24,12 @@ def _adapter(function: Callable[..., Any]) -> Callable[..., Any]:
     from jittape.numpy_api.numpy_functions import FUNCTIONS
 
     return FUNCTIONS[function]
+
+
+@cache
+def _operands() -> Any:
+    """Return the module of operands, with which 75 KB of bytecode are read in 2 ms."""
+    return import_module("jittape.numpy_api.numpy_operands")
 
 
 class ArrayMethods:
@@ -51,12 +46,12 @@ class ArrayMethods:
     @property
     def T(self: Any) -> Any:
         """The transpose, recorded."""
-        return transpose(self)
+        return shapes.reshaping.transpose(self)
 
     @property
     def mT(self: Any) -> Any:
         """The transposes of the matrices in the last two dimensions, recorded."""
-        return matrix_transpose(self)
+        return shapes.reshaping.matrix_transpose(self)
 
     @property
     def real(self: Any) -> Any:
@@ -79,14 +74,14 @@ class ArrayMethods:
         return int(self.size) * self.itemsize
 
     @property
-    def flat(self) -> FlatElements:
+    def flat(self) -> Any:
         """The elements in order: an iterator that can be indexed and written to; see `numpy.ndarray.flat`."""
-        return FlatElements(self)
+        return shapes.flat_elements.FlatElements(self)
 
     @flat.setter
     def flat(self: Any, values: Any) -> None:
         self._require_kept(1)
-        FlatElements(self)[:] = values
+        shapes.flat_elements.FlatElements(self)[:] = values
 
     # ---- reductions ------------------------------------------------------------------------------------------------
 
@@ -202,8 +197,9 @@ class ArrayMethods:
 
     def reshape(self, *shape: Any, order: str = "C", copy: Any = None) -> Any:
         """Return the elements in another shape, given as ints or as one sequence; see `numpy.reshape`."""
-        target = one_or_many(shape)
-        if order == "C" and copy is None and (target.__class__ is int or are_ints(target)):
+        operands = _operands()
+        target = operands.one_or_many(shape)
+        if order == "C" and copy is None and (target.__class__ is int or operands.are_ints(target)):
             return apply(_adapter(np.reshape), (self,), (target,))
         return _adapter(np.reshape)(self, target, order, copy=copy)
 
@@ -221,7 +217,7 @@ class ArrayMethods:
 
     def transpose(self: Any, *axes: Any) -> Any:
         """Return the tensor with its dimensions in another order, reversed by default; see `numpy.transpose`."""
-        return transpose(self, one_or_many(axes) if axes else None)
+        return shapes.reshaping.transpose(self, _operands().one_or_many(axes) if axes else None)
 
     def swapaxes(self, axis1: Any, axis2: Any) -> Any:
         """Return the tensor with two dimensions exchanged; see `numpy.swapaxes`."""
@@ -249,7 +245,7 @@ class ArrayMethods:
         self, dtype: Any, order: str = "K", casting: Any = "unsafe", subok: bool = True, copy: bool = True
     ) -> Any:
         """Return the tensor in another dtype; see `numpy.ndarray.astype`."""
-        return converted(self, dtype, casting)
+        return _operands().converted(self, dtype, casting)
 
     def copy(self: Any, order: str = "C") -> Any:
         """Return a tensor of the same value. Tensors never change, so nothing is copied."""
@@ -259,12 +255,13 @@ class ArrayMethods:
 
     def clip(self: Any, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Any:
         """Return the elements limited to an interval; see `numpy.clip`."""
-        if out is None and not kwargs and clips_floats(self, min, max):
+        operands, piecewise = _operands(), elementwise.piecewise
+        if out is None and not kwargs and operands.clips_floats(self, min, max):
             if min is None or max is None:
                 return piecewise.minimum(self, max) if min is None else piecewise.maximum(self, min)
-            return apply(clip_body, (self, min, max))
+            return apply(operands.clip_body, (self, min, max))
         _refuse_lost(out, np.clip, 1)
-        return with_out(_adapter(np.clip), self, min, max, out=out, **kwargs)
+        return operands.with_out(_adapter(np.clip), self, min, max, out=out, **kwargs)
 
     def round(self, decimals: Any = 0, out: Any = None) -> Any:
         """Return the elements rounded; see `numpy.round`."""
@@ -376,22 +373,22 @@ def _reduced(
     """Record a reduction of NumPy; without unusual options it is one call on a known path."""
     if (
         not any([option is not None for option in (out, initial, mean, correction)])
-        and is_structure(dtype)
+        and _operands().is_structure(dtype)
         and where is True
         and ddof.__class__ is int
         and keepdims.__class__ is bool
-        and (axis is None or axis.__class__ is int or are_ints(axis))
+        and (axis is None or axis.__class__ is int or _operands().are_ints(axis))
     ):
         options = ("keepdims", keepdims or None), ("ddof", ddof or None), ("dtype", dtype)
         named = tuple([option for option in options if option[1] is not None])
         if not named:
             return apply(_adapter(function), (x,), (axis,))
-        return apply(with_names(_adapter(function)), (x,), ((axis,), named))
+        return apply(_operands().with_names(_adapter(function)), (x,), ((axis,), named))
     chosen = {"dtype": dtype, "initial": initial, "mean": mean, "correction": correction}
     given = {name: value for name, value in chosen.items() if value is not None}
     given |= ({} if where is True else {"where": where}) | ({} if ddof == 0 else {"ddof": ddof})
     _refuse_lost(out, function, 2)
-    return with_out(_adapter(function), x, axis, out=out, keepdims=keepdims, **given)
+    return _operands().with_out(_adapter(function), x, axis, out=out, keepdims=keepdims, **given)
 
 
 def _refuse_lost(out: Any, function: Any, extra: int) -> None:
@@ -409,11 +406,11 @@ def _into(out: Any, function: Any, *args: Any, **kwargs: Any) -> Any:
     if out is None and not kwargs:
         return _one_call(function, *args)
     _refuse_lost(out, function, 2)
-    return with_out(_adapter(function), *args, out=out, **kwargs)
+    return _operands().with_out(_adapter(function), *args, out=out, **kwargs)
 
 
 def _one_call(function: Any, x: Any, *static: Any) -> Any:
     """Record a `function` of NumPy as one call if its arguments may be part of a key: ints and None."""
-    if all([a is None or a.__class__ is int or are_ints(a) for a in static]):
+    if all([a is None or a.__class__ is int or _operands().are_ints(a) for a in static]):
         return apply(_adapter(function), (x,), static)
     return _adapter(function)(x, *static)

@@ -19,6 +19,7 @@ from jittape.core.tensor_shape import plain_shape
 from jittape.core.traced_scalar import TracedScalar
 from jittape.core.user_calls import named, shown
 from jittape.errors import DTypeError, ShapeError
+from jittape.numpy_api.dtype_objects import DType
 from jittape.primitives import elementwise, shape
 from jittape.primitives.broadcast import axis_key
 from jittape.primitives.elementwise.complex_numbers import cast
@@ -44,6 +45,7 @@ __all__ = [
     "initial_beside",
     "is_mask",
     "is_number",
+    "is_structure",
     "keeps_dims",
     "numpy_function",
     "on_values",
@@ -347,6 +349,17 @@ SUMS: set[Any] = set()
 def numpy_function(name: str) -> Any:
     """Return the function of NumPy that is called `name`, as in ``linalg.norm``."""
     return attrgetter(name)(np)
+
+
+_STRUCTURE = frozenset((int, str, type, DType, type(None)))
+
+
+def is_structure(value: Any) -> bool:
+    """Return whether an argument may be part of a key. Equal keys must mean the same: True equals 1, but is no axis."""
+    kind = value.__class__
+    if kind is tuple:
+        return all([i.__class__ is int or (i.__class__ is tuple and is_structure(i)) for i in value])
+    return kind in _STRUCTURE or issubclass(kind, (DType, np.dtype))
 
 
 # ---- numpy.clip of floats, whose bounds are operands -----------------------------------------------------------------

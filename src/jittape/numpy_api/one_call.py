@@ -15,8 +15,7 @@ import numpy as np
 from jittape.core.primitive import apply
 from jittape.core.symbolic.extents import open_extents
 from jittape.core.tensor_shape import plain_shape
-from jittape.numpy_api.dtype_objects import DType
-from jittape.numpy_api.numpy_operands import dtype_of, shape_of
+from jittape.numpy_api.numpy_operands import dtype_of, is_structure, shape_of
 
 __all__ = [
     "BY_OPERATOR",
@@ -35,7 +34,6 @@ __all__ = [
     "UFUNC_METHODS",
     "OneCall",
     "arranged",
-    "is_structure",
     "one_call",
     "one_method_call",
 ]
@@ -279,15 +277,6 @@ def _is_in_range(value: Any, numbers: int, first: Any) -> bool:
     return type(value) is int and len(shape) == 1 and -shape[0] <= value < shape[0]
 
 
-def is_structure(value: Any) -> bool:
-    """Return whether an argument may be part of a key. Equal keys must mean the same: True equals 1, but is no axis."""
-    kind = value.__class__
-    if kind is tuple:
-        return all([i.__class__ is int or (i.__class__ is tuple and is_structure(i)) for i in value])
-    return kind in _STRUCTURE or issubclass(kind, (DType, np.dtype))
-
-
-_STRUCTURE = frozenset((int, str, type, DType, type(None)))
 _SEQUENCES = frozenset((list, tuple))
 _REAL = frozenset((int, float))
 _NUMBERS = (frozenset((float,)), frozenset((int,)), _REAL)

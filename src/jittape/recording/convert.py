@@ -17,10 +17,10 @@ from jittape.core.symbolic.extents import Extent, hint_of, plain_of
 from jittape.core.traced_scalar import TracedScalar
 from jittape.core.user_calls import argument_of_user, named, refuse_deferred, refuse_masked, way_to_numbers
 from jittape.errors import DTypeError, ShapeError
+from jittape.primitives import elementwise
+from jittape.primitives import shape as shapes
 from jittape.primitives.broadcast import cast_op
-from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.identity import identity
-from jittape.primitives.shape.reshaping import as_shape, broadcast_to, reshape
 from jittape.recording.operators import Operators
 from jittape.recording.tensor import Tensor, holds_tensors, leaves_of, stacked, tensor_of
 
@@ -140,7 +140,7 @@ _WITHOUT_TENSOR = (float, int, np.ndarray, Operators, list, tuple, np.generic)
 
 def _wanted_shape(found: Aval, shape: Any) -> tuple[int, ...]:
     """Return `shape` as a tuple; raise if a value of shape `found` cannot fill it."""
-    wanted = as_shape("constant", shape)
+    wanted = shapes.reshaping.as_shape("constant", shape)
     if found.size not in (1, math.prod(wanted)):
         raise ShapeError(
             f"[constant] {found.size} elements of shape {found.shape} do not fill shape {wanted}"
@@ -149,7 +149,13 @@ def _wanted_shape(found: Aval, shape: Any) -> tuple[int, ...]:
 
 
 def _filling(tensor: Tensor, wanted: tuple[int, ...]) -> Tensor:
-    return broadcast_to(reshape(tensor, ()), wanted) if tensor.size == 1 else reshape(tensor, wanted)
+    reshaping = shapes.reshaping
+    one = tensor.size == 1
+    return (
+        reshaping.broadcast_to(reshaping.reshape(tensor, ()), wanted)
+        if one
+        else reshaping.reshape(tensor, wanted)
+    )
 
 
 def convert_to_tensor(
@@ -233,7 +239,7 @@ def _from_traced(number: TracedScalar, dtype: np.dtype[Any] | None, hint: Any) -
         raise DTypeError(
             f"Cannot convert the {number.described} to a tensor of dtype {dtype.name}; use jt.cast"
         )
-    return cast(operand, dtype)
+    return elementwise.complex_numbers.cast(operand, dtype)
 
 
 def _from_extent(number: Any, dtype: np.dtype[Any] | None, hint: Any) -> Tensor:
@@ -242,7 +248,7 @@ def _from_extent(number: Any, dtype: np.dtype[Any] | None, hint: Any) -> Tensor:
     recorded = is_extent_of(number, getattr(active_recorder(), "extents", None))
     if not recorded or type(now) is not int or not -(2**31) <= number < 2**31:
         return convert_to_tensor(plain_of(number), dtype, hint)
-    return cast(number, convert_to_tensor(now, dtype, hint).dtype)
+    return elementwise.complex_numbers.cast(number, convert_to_tensor(now, dtype, hint).dtype)
 
 
 def is_tensor(x: Any) -> bool:

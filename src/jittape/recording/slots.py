@@ -17,8 +17,8 @@ from jittape.core.dtypes import as_dtype
 from jittape.core.forms import Map
 from jittape.core.primitive import INTERRUPTED, active, recording_with
 from jittape.core.traced_scalar import TracedScalar
+from jittape.primitives import elementwise
 from jittape.primitives.broadcast import real_op
-from jittape.primitives.elementwise.complex_numbers import imag_op
 from jittape.primitives.identity import identity_op
 from jittape.recording.flushing import Flushing
 from jittape.recording.tape_exits import Exits
@@ -179,7 +179,7 @@ class Slots(Flushing):
         made = {op.out: op.primitive for op in node.ops}
         primitive = made.get(slot)
         is_map = primitive is not None and isinstance(primitive.lowering, Map) and not primitive.is_identity
-        if is_map and primitive not in (real_op, imag_op):
+        if is_map and primitive not in (real_op, elementwise.complex_numbers.imag_op):
             return True
         return all(arg in made or not aval_of(node, arg).shape for op in node.ops for arg in op.args)
 

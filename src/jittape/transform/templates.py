@@ -22,8 +22,7 @@ from jittape.core.program import Aval, Op, SourceLine
 from jittape.core.symbolic.extents import open_extents
 from jittape.core.symbolic.memo_keys import memo_keys
 from jittape.core.tuning import tuning
-from jittape.primitives.key_structure import Picking, Slicing
-from jittape.primitives.shape.views import Region
+from jittape.primitives.key_structure import Picking, Region, Slicing
 from jittape.value_classes import NamedTuple
 
 __all__ = ["Memory", "Template", "has_pure_rules", "is_pure", "shared_parameters", "types_of"]

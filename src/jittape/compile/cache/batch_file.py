@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
+import marshal
 from collections.abc import Mapping
 from typing import Any
 
-from jittape.compile.cache.private_files import DIGEST_SIZE, Damaged, digest
+from jittape.compile.cache.private_files import DIGEST_SIZE, FORMAT, Damaged, digest
 from jittape.value_classes import NamedTuple
 
 __all__ = ["BATCH_NAME", "Batch", "header_of", "packed", "unpacked"]
@@ -14,7 +14,7 @@ __all__ = ["BATCH_NAME", "Batch", "header_of", "packed", "unpacked"]
 BATCH_NAME = r"batch-[0-9a-f]{32}"
 """Pattern of the names of the files."""
 
-_MAGIC = b"jittape1"
+_MAGIC = b"jittape2"
 _HEADER_START = len(_MAGIC) + DIGEST_SIZE + 4
 
 
@@ -27,7 +27,7 @@ class Batch(NamedTuple):
 
 def packed(batch: Batch, parts: Mapping[str, str]) -> bytes:
     """Return magic, checksum of the rest, length of the header, header, object code."""
-    header = json.dumps({"environment": dict(parts), "kernels": batch.names}).encode()
+    header = marshal.dumps({"environment": dict(parts), "kernels": batch.names}, FORMAT)
     body = len(header).to_bytes(4, "little") + header + batch.code
     return _MAGIC + digest(body) + body
 
@@ -41,11 +41,11 @@ def unpacked(content: bytes, parts: Mapping[str, str]) -> Batch:
     if header["environment"] != parts:
         raise Damaged
     length = int.from_bytes(content[_HEADER_START - 4 : _HEADER_START], "little")
-    return Batch(tuple(header["kernels"]), content[_HEADER_START + length :])
+    return Batch(header["kernels"], content[_HEADER_START + length :])
 
 
 def header_of(content: bytes) -> dict[str, Any]:
     """Return the header of a batch: its environment and the names of its kernels."""
     length = int.from_bytes(content[_HEADER_START - 4 : _HEADER_START], "little")
-    header: dict[str, Any] = json.loads(content[_HEADER_START : _HEADER_START + length])
+    header: dict[str, Any] = marshal.loads(content[_HEADER_START : _HEADER_START + length])
     return header

@@ -6,7 +6,7 @@ with a filled cache neither loads LLVM nor reads the sources.
 
 from __future__ import annotations
 
-import json
+import marshal
 import os
 import platform
 import sys
@@ -16,6 +16,7 @@ from functools import cache
 from jittape.compile.cache.fingerprint import source_digest, source_times
 from jittape.compile.cache.private_files import (
     DIGEST_SIZE,
+    FORMAT,
     Damaged,
     digest,
     is_private,
@@ -54,7 +55,7 @@ def environment(root: str) -> dict[str, str]:
     name = host_name()
     sources = None
     if name is not None:
-        with suppress_file_errors(ValueError, TypeError, Damaged):
+        with suppress_file_errors(ValueError, TypeError, EOFError, Damaged):
             if is_private(os.stat(root)):
                 sources = _remembered(read_private(os.path.join(root, name)))
     return {
@@ -81,7 +82,7 @@ def host_content() -> bytes | None:
     """Return the content of the file for the next process; None if the sources have changed just now."""
     if _first_times()[1] > time.time() - _SETTLED_SECONDS:
         return None
-    body = json.dumps([source_digest(), *host_processor()]).encode()
+    body = marshal.dumps([source_digest(), *host_processor()], FORMAT)
     return digest(body) + body
 
 
@@ -97,6 +98,6 @@ def _remembered(content: bytes) -> str:
     body = content[DIGEST_SIZE:]
     if digest(body) != content[:DIGEST_SIZE]:
         raise Damaged
-    sources, llvmlite, llvm, target, processor, features = json.loads(body)
+    sources, llvmlite, llvm, target, processor, features = marshal.loads(body)
     remember_host(HostProcessor(llvmlite, llvm, target, processor, features))
     return str(sources)

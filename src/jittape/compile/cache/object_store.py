@@ -17,7 +17,6 @@ be used, jittape warns once and does without. Start with `DiskCache.find` and `D
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import re
 import stat
@@ -65,7 +64,7 @@ class DiskCache:
 
     def __init__(self, root: str | Path, parts: Mapping[str, str]) -> None:
         self.parts = dict(parts)
-        key = digest(json.dumps(self.parts, sort_keys=True).encode(), 8).hex()
+        key = digest(repr(sorted(self.parts.items())).encode(), 8).hex()
         self._root, self._folder = os.fspath(root), os.path.join(root, f"v1-{key}")
         self.used: dict[str, None] = {}
         """Names of the batches that this process has read or written, in order."""

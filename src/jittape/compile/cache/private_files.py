@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BINARY",
     "DIGEST_SIZE",
+    "FORMAT",
     "Damaged",
     "digest",
     "is_of_a_handler",
@@ -27,6 +28,11 @@ __all__ = [
 
 BINARY: int = getattr(os, "O_BINARY", 0)  # Windows
 DIGEST_SIZE = 16
+FORMAT = 2
+"""The version of `marshal` that is written: without references, so that equal values are equal bytes.
+
+To import `json` takes 1.3 ms of each process.
+"""
 
 
 class Damaged(Exception):

@@ -9,7 +9,7 @@ an unrolled loop are simplified and scheduled in 0.23 s and loaded in 0.02 s.
 from __future__ import annotations
 
 import inspect
-import json
+import marshal
 from functools import lru_cache
 from itertools import accumulate, count
 from typing import Any
@@ -20,6 +20,7 @@ from jittape.compile.cache import object_store
 from jittape.compile.cache.batch_file import Batch
 from jittape.compile.cache.fingerprint import covers
 from jittape.compile.cache.kernel_cache import is_builtin, is_cacheable
+from jittape.compile.cache.private_files import FORMAT
 from jittape.compile.ir.hashes import blake2b
 from jittape.compile.ir.kernel import NamedKernel
 from jittape.compile.ir.program_arrays import first_of_each, kinds_of, numbered, operands_of
@@ -31,7 +32,7 @@ from jittape.core.forms import Call, Control, Decomposition
 from jittape.core.primitive import Primitive
 from jittape.core.program import Aval, Op, Program
 from jittape.core.tuning import tuning
-from jittape.primitives.shape.views import Region
+from jittape.primitives.key_structure import Region
 
 __all__ = ["is_known", "is_plain", "load_schedule", "schedule_key", "store_schedule"]
 
@@ -111,20 +112,29 @@ def store_schedule(key: str, schedule: Schedule) -> None:
 
 
 def _packed(head: dict[str, Any], columns: ScheduleColumns) -> bytes:
-    """Return a line of JSON, followed by the columns as 64-bit integers.
+    """Return the head with the lengths of the columns, followed by the columns as 64-bit integers.
 
-    The columns of 20,000 steps are read in 0.02 s; as JSON they took 0.04 s and 20 MB more.
+    The columns of 20,000 steps are read in 0.02 s.
     """
-    text = json.dumps(head | {"columns": list(map(len, columns))}, default=int)
-    return text.encode() + b"\n" + np.concatenate(columns).tobytes()
+    plain = {name: _plain(value) for name, value in head.items()}
+    return (
+        marshal.dumps(plain | {"columns": tuple(map(len, columns))}, FORMAT)
+        + np.concatenate(columns).tobytes()
+    )
+
+
+def _plain(value: Any) -> Any:
+    """Return nested sequences of texts and of NumPy's and Python's integers as tuples of Python's."""
+    if isinstance(value, (tuple, list)):
+        return tuple(map(_plain, value))
+    return value if isinstance(value, (str, bool)) else int(value)
 
 
 def _unpacked(content: bytes) -> tuple[Any, ScheduleColumns]:
     """Return what `_packed` was given."""
-    first = content.index(b"\n")
-    head = json.loads(content[:first])
-    words = np.frombuffer(content, np.int64, offset=first + 1).copy()  # at an address that is a multiple of 8
+    head = marshal.loads(content)  # ignores what follows
     ends = list(accumulate(head["columns"]))
+    words = np.frombuffer(content[-8 * ends[-1] :], np.int64)
     if ends[-1] != len(words):
         raise ValueError(f"{len(words)} numbers, expected {ends[-1]}")
     return head, ScheduleColumns(
@@ -140,23 +150,19 @@ def load_schedule(key: str, program: Program) -> Schedule | None:
         return None
     try:
         return _schedule_of(*_unpacked(found.code), program)
-    except (ValueError, LookupError, TypeError):
+    except (ValueError, LookupError, TypeError, EOFError):
         cache.discard(key)
         return None
 
 
 def _schedule_of(head: Any, columns: ScheduleColumns, program: Program) -> Schedule:
-    tiles = [
-        RowTile(blocks, groups, region, tuple([(slot, nbytes) for slot, nbytes in moved]), work)
-        for blocks, groups, region, moved, work in head["tiles"]
-    ]
     return ColumnSchedule(
         program,
         [NamedKernel((), name) for name in head["kernels"]],
-        tiles,
+        [RowTile(*tile) for tile in head["tiles"]],
         columns,
-        tuple(head["outputs"]),
-        tuple([Aval(tuple(shape), as_dtype(dtype)) for shape, dtype in head["results"]]),
+        head["outputs"],
+        tuple([Aval(shape, as_dtype(dtype)) for shape, dtype in head["results"]]),
         head["arena"],
-        tuple([(given, result, read) for given, result, read in head["in_place"]]),
+        head["in_place"],
     )

@@ -33,8 +33,9 @@ from jittape.core.program import Aval, Op, Program
 from jittape.primitives.broadcast import broadcast_to_op, iota_op, reshape_op
 from jittape.primitives.elementwise.arithmetic import add_op
 from jittape.primitives.elementwise.comparison import equal_op, where_op
+from jittape.primitives.key_structure import Region
 from jittape.primitives.record_parts import constant_of
-from jittape.primitives.shape.views import Region, pad_op, slice_op, transpose_op
+from jittape.primitives.shape.views import pad_op, slice_op, transpose_op
 from jittape.value_classes import NamedTuple
 
 __all__ = ["Term", "TermWriter"]

@@ -19,7 +19,8 @@ from jittape.core.builder import literal_op
 from jittape.core.forms import Pad
 from jittape.core.program import Op, Program
 from jittape.primitives.broadcast import broadcast_to_op
-from jittape.primitives.shape.views import Region, concat_op
+from jittape.primitives.key_structure import Region
+from jittape.primitives.shape.views import concat_op
 from jittape.value_classes import NamedTuple
 
 __all__ = ["join_parts", "part_region"]

@@ -16,7 +16,7 @@ from jittape.core.program import Aval, Op, Program
 from jittape.core.tuning import tuning
 from jittape.primitives.elementwise.assertions import MADE
 from jittape.primitives.indexing.index_arrays import COMBINING
-from jittape.primitives.shape.views import Region
+from jittape.primitives.key_structure import Region
 
 __all__ = ["is_small_part", "part_op", "scatter_parts", "writes_many_parts"]
 

@@ -23,8 +23,8 @@ from jittape.primitives.indexing.gather_ops import gather_op, integer_index, sca
 from jittape.primitives.indexing.index_keys import check_mask, parsed, selection_of
 from jittape.primitives.indexing.masks import masked_op, unmasked_op
 from jittape.primitives.indexing.slice_starts import is_traced
-from jittape.primitives.key_structure import Picking, Slicing
-from jittape.primitives.shape.views import Region, dynamic_update_slice_op, inverse, permuted, slice_op
+from jittape.primitives.key_structure import Picking, Region, Slicing
+from jittape.primitives.shape.views import dynamic_update_slice_op, inverse, permuted, slice_op
 from jittape.typing import Tensor
 from jittape.value_classes import NamedTuple
 

@@ -17,9 +17,8 @@ from jittape.core.traced_scalar import TracedScalar, traced_index, traced_slice
 from jittape.errors import InvalidIndexError
 from jittape.primitives.indexing.gather_ops import check_range
 from jittape.primitives.indexing.slice_starts import checked_position, is_traced, traced_range
-from jittape.primitives.key_structure import Picking, Slicing
+from jittape.primitives.key_structure import Picking, Region, Slicing
 from jittape.primitives.shape.shape_extents import known_extents
-from jittape.primitives.shape.views import Region
 from jittape.value_classes import NamedTuple
 
 __all__ = ["Selection", "check_mask", "parsed", "selection_of"]

@@ -16,9 +16,10 @@ from jittape.primitives.broadcast import as_symbol, cast_to
 from jittape.primitives.identity import identity
 from jittape.primitives.indexing.getitem import getitem
 from jittape.primitives.indexing.slice_starts import checked_start
+from jittape.primitives.key_structure import Region
 from jittape.primitives.shape.reshaping import as_shape, shape_of
 from jittape.primitives.shape.shape_extents import known_extents
-from jittape.primitives.shape.views import Region, slice_op, sliced
+from jittape.primitives.shape.views import slice_op, sliced
 from jittape.typing import Tensor, TensorLike
 
 __all__ = ["slice_", "strided_slice"]

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 from jittape.core.symbolic.extent_functions import is_always
 from jittape.core.user_calls import as_array, shown
 from jittape.errors import InvalidArgumentError, ShapeError
+from jittape.primitives.key_structure import Region
 from jittape.primitives.shape.reshaping import hashable
-from jittape.primitives.shape.views import Region, pad_op, permuted, placed, slice_op
+from jittape.primitives.shape.views import pad_op, permuted, placed, slice_op
 
 __all__ = [
     "Layout",

@@ -8,7 +8,6 @@ over minibatches ``x[i:i + 32]`` is one path for all ``i``. If the op itself det
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,14 +16,12 @@ from jittape.core.builder import literal
 from jittape.core.forms import Concatenate, DynamicUpdateSlice, Index, Pad, View
 from jittape.core.primitive import Batch, Primitive
 from jittape.core.program import Aval
-from jittape.core.symbolic.extents import applied
 from jittape.errors import AxisError, DTypeError, ShapeError
 from jittape.primitives.batched_params import along_axis, in_shape
 from jittape.primitives.broadcast import aligned_shapes, broadcast, to_shape
-from jittape.value_classes import NamedTuple
+from jittape.primitives.key_structure import Region
 
 __all__ = [
-    "Region",
     "concat_op",
     "dynamic_update_slice_op",
     "flipped",
@@ -76,71 +73,6 @@ def permuted(x: Any, perm: tuple[int, ...]) -> Any:
 
 
 # ---- slice, place, update --------------------------------------------------------------------------------------------
-
-
-class Region(NamedTuple):
-    """A box in an array: an offset, a size and a step along each named axis; the other axes are complete.
-
-    Attributes
-    ----------
-    axes : tuple of int
-        Sorted.
-    offsets : tuple of int or None
-        First index along each axis; None if an operand contains it.
-    sizes, steps : tuple of int
-        Number of elements and step along each axis; a step may be negative.
-    """
-
-    axes: tuple[int, ...]
-    offsets: tuple[int | None, ...]
-    sizes: tuple[int, ...]
-    steps: tuple[int, ...]
-
-    def within(self, op: str, shape: tuple[int, ...]) -> tuple[int, ...]:
-        """Return the shape of the region in an array of `shape`; raise if it does not fit."""
-        result = list(shape)
-        for axis, offset, size, step in zip(*self, strict=True):
-            reach = (size - 1) * abs(step)
-            first = offset if offset is not None else (reach if step < 0 else 0)
-            lowest, highest = (first, first + reach) if step >= 0 else (first - reach, first)
-            # Mostly true or false for all lengths, whereas `size` may be 0 for one.
-            if (highest >= shape[axis] or lowest < 0) and size:
-                raise ShapeError(
-                    f"[{op}] {size} elements in steps of {step} do not fit into axis {axis} of shape {shape}"
-                )
-            result[axis] = size
-        return tuple(result)
-
-    def with_starts(self, starts: Sequence[Any]) -> Region:
-        """Return the region with offsets filled in from operands; those that are unknown stay None."""
-        given = iter(starts)
-        offsets = [next(given) if offset is None else offset for offset in self.offsets]
-        return self._replace(offsets=tuple([None if o is None else applied(int, o) for o in offsets]))
-
-    def indices(self, ndim: int, arrays: int = 1) -> tuple[Index, ...]:
-        """Return the index into each dimension of the whole array, in coordinates of the region.
-
-        `arrays` is the number of operands before the starts.
-        """
-        found = [Index(axis=axis) for axis in range(ndim)]
-        operand = arrays - 1
-        for axis, offset, _, step in zip(*self, strict=True):
-            if offset is None:
-                operand += 1
-                found[axis] = Index(axis, step, 0, operand)
-            else:
-                found[axis] = Index(axis, step, offset)
-        return tuple(found)
-
-    def key(self, ndim: int, starts: tuple[Any, ...]) -> tuple[slice, ...]:
-        """Return the region as a key for NumPy's indexing; `starts` are the operands."""
-        given = iter(starts)
-        key = [slice(None)] * ndim
-        for axis, offset, size, step in zip(*self, strict=True):
-            start = int(next(given)) if offset is None else offset
-            stop = start + size * step
-            key[axis] = slice(start, stop if stop >= 0 else None, step) if size else slice(0, 0)
-        return tuple(key)
 
 
 def _region_params(n: int, params: dict[str, Any]) -> dict[str, Any]:
