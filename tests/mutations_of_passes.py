@@ -27,6 +27,12 @@ PASSES = (
         "negation dropped where a sum moves before a product", "tests/test_schedule.py tests/test_random_programs.py",
     ),
     Mutation(
+        "factors of cotangents", "compile/rewrite/cotangent_factors.py",
+        "is_dominant = g.factor is not None",
+        "is_dominant = False",
+        "a zero parameter times an infinite derivative is nan", "tests/test_cotangent_factors.py",
+    ),
+    Mutation(
         "symmetric sums", "compile/rewrite/symmetric_sums.py",
         "change = 1 if weights[0] == weights[1] else -1",
         "change = 1",

@@ -214,6 +214,14 @@ def test_multiplications(primitive: Primitive) -> None:
     np.testing.assert_array_equal(primitive.impl(A, B), A * B)
 
 
+@pytest.mark.parametrize("primitive", having("is_zero_dominant"))
+def test_zero_dominant_products(primitive: Primitive) -> None:
+    np.testing.assert_array_equal(primitive.impl(A, B), A * B)
+    with np.errstate(invalid="ignore"):
+        assert primitive.impl(np.zeros(1), np.full(1, np.inf)) == 0
+        assert np.isnan(primitive.impl(np.full(1, np.inf), np.zeros(1)))
+
+
 @pytest.mark.parametrize("primitive", having("is_even"))
 def test_even_functions(primitive: Primitive) -> None:
     np.testing.assert_array_equal(primitive.impl(-A), primitive.impl(A))

@@ -121,6 +121,8 @@ class Primitive:
         For a weighted sum of the operands, element by element: the weight of each operand, ``(1, -1)`` for `subtract`.
     is_multiplication : bool
         The result is the product of two operands, element by element.
+    is_zero_dominant : bool
+        The result is the product of a cotangent and a local derivative, zero where the cotangent is zero.
     is_even : bool
         A function of one operand that is the same for its negative.
     is_equality : bool
@@ -163,6 +165,7 @@ class Primitive:
     any_dtype: bool = False
     weights: tuple[float, ...] = ()
     is_multiplication: bool = False
+    is_zero_dominant: bool = False
     is_even: bool = False
     is_equality: bool = False
     is_identity: bool = False

@@ -14,6 +14,7 @@ from jittape.compile.kernels.scalar_vm.bytecode import to_bytecode
 from jittape.compile.rewrite.add_in_control import add_in_control
 from jittape.compile.rewrite.add_scattered import add_scattered
 from jittape.compile.rewrite.cholesky_cotangents import split_cholesky_cotangents
+from jittape.compile.rewrite.cotangent_factors import cotangent_factors
 from jittape.compile.rewrite.decompose import decompose
 from jittape.compile.rewrite.diagonals import scatter_diagonals
 from jittape.compile.rewrite.join_checks import join_checks
@@ -117,6 +118,12 @@ def _join_checks(draft: Draft) -> None:
         draft.program = join_checks(draft.program)
 
 
+def _cotangent_factors(draft: Draft) -> None:
+    """Multiply cotangents by numbers as late as possible, in bodies, whose products run many times."""
+    if draft.is_body:
+        draft.program = cotangent_factors(draft.program)
+
+
 def _separate_outputs(draft: Draft) -> None:
     """Give each output of a body an op of its own: the driver of a loop finds outputs by their storages."""
     if draft.is_body:
@@ -140,6 +147,7 @@ PASSES: tuple[Pass, ...] = (
     # After the diagonals, which are sums of parts too.
     _rewrite("join parts", join_parts),
     _rewrite("sum before product", sum_before_product),
+    Pass("cotangent factors", _cotangent_factors, _check_program),
     _rewrite("symmetric sums", symmetric_sums),
     _rewrite("transpose layouts", transpose_layouts),
     # The last of the rewrites that may merge ops: it makes copies that they would merge.

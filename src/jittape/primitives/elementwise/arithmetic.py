@@ -68,6 +68,7 @@ zero_dominant_multiply_op = Primitive(
     linear=((0,),),
     linear_if_finite=((1,),),
     simplified=neutral(1, 0),
+    is_zero_dominant=True,
 )
 
 
