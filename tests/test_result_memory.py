@@ -197,7 +197,7 @@ def test_results_that_are_much_together_are_not_kept():
 
 
 def test_large_results_are_not_kept():
-    results = memory((4,), (LARGE,), ())
+    results = memory((4,), (tuning.remembered_result_bytes // 8,), ())
     assert results.large == (1,)
     assert [b.array.shape for b in results.take()[0]] == [(4,), ()]
 
