@@ -324,3 +324,13 @@ def test_spectral_normalization_divides_the_kernel_in_training():
 def test_spectral_normalization_needs_a_kernel(call, error, text):
     with pytest.raises(error, match=text):
         call()
+
+
+@pytest.mark.parametrize("options", [{}, {"curve": "PR"}, {"num_thresholds": 20}])
+def test_predictions_out_of_range_are_0_or_1_for_an_area(options):
+    labels = np.array([0, 1, 0, 1, 1, 0])
+    scores = np.array([3.0, 0.4, -2.0, 1.5, 7.0, 0.2], "float32")
+    area = jt.keras.metrics.AUC(**options)
+    expected = float(area(labels, np.clip(scores, 0, 1)))
+    area.reset_state()
+    assert float(area(labels, scores)) == expected

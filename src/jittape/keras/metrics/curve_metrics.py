@@ -95,8 +95,8 @@ class AUC(Counts):
 
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
         """Add a batch of labels 0 and 1 and of probabilities or logits."""
-        # A prediction below 0 is one of 0: the first threshold, below 0, counts it.
-        y_pred = sigmoid(y_pred) if self.from_logits else maximum(as_tensor(y_pred), 0)
+        # A prediction below 0 is one of 0: the first threshold, below 0, counts it. One above 1 is one of 1.
+        y_pred = sigmoid(y_pred) if self.from_logits else minimum(maximum(as_tensor(y_pred), 0), 1)
         if self.labels:
             self._require_labels(y_pred.shape)
         super().update_state(y_true, y_pred, sample_weight)
