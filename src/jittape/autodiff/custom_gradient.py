@@ -19,6 +19,7 @@ from jittape.primitives.identity import custom_gradient_op
 from jittape.recording.body_tracing import BodyTrace
 from jittape.recording.convert import cast_to_dtype, convert_to_tensor
 from jittape.recording.extent_trace import body_trace
+from jittape.recording.flushing import Assignments
 from jittape.recording.nested import flatten, own_handles
 from jittape.recording.operators import Operators
 from jittape.recording.tape_exits import first_order_excused
@@ -29,7 +30,7 @@ from jittape.recording.variable import Variable
 from jittape.transform.batching import ops_between
 from jittape.transform.op_paths import Path
 
-__all__ = ["custom_gradient", "tensors_read", "with_gradient", "with_traced_rules"]
+__all__ = ["custom_gradient", "tensors_read", "variables_assigned", "with_gradient", "with_traced_rules"]
 
 _CHECK = "jt.check_gradient(f, x) compares the gradient with differences"
 
@@ -270,6 +271,27 @@ def tensors_read(before: Node) -> list[Any]:
     found: list[Any] = list(at.values())
     found += _variables_read(trace, before, ())
     return [one for one in found if is_differentiable(one.aval.dtype)]
+
+
+def variables_assigned(
+    before: Node, assigned: Assignments, entries: Assignments
+) -> list[tuple[Variable, Tensor | None]]:
+    """Return the Variables assigned since `before`, and the values that ops read before; None if no op did.
+
+    `assigned` is the trace's dictionary at that time, and `entries` a copy of it. A flush replaces the dictionary.
+    """
+    trace = current_trace()
+    used, _ = _used_since(trace, before)
+    found: list[tuple[Variable, Tensor | None]] = []
+    for number, (variable, slots) in trace.variables.items():
+        first = min(used.intersection(slots), default=None)
+        changed = trace.assigned.get(number) is not entries.get(number) or trace.assigned is not assigned
+        if first is not None and changed and not (variable._trace is trace and variable._slot == first):
+            found.append((variable, Tensor(trace, first, variable._aval)))
+    trace.pending += [value for _, value in found if value is not None]
+    known = {id(variable) for variable, _ in found}
+    written = [last[0] for number, last in trace.assigned.items() if last is not entries.get(number)]
+    return found + [(variable, None) for variable in written if id(variable) not in known]
 
 
 def _used_since(trace: Trace, before: Node) -> tuple[set[int], set[int]]:

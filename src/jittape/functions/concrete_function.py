@@ -27,7 +27,6 @@ from jittape.functions.replay import Stages
 from jittape.functions.signature import GUARD_FAILED, Call, TensorSpec, is_same_array
 from jittape.functions.variable_arguments import ArgumentVariable, VariableGuard
 from jittape.recording.function_trace import Captured, FunctionTrace, Leaf, RandomInput
-from jittape.recording.symbolic_trace import values_again
 from jittape.recording.tensor import FailedBuffer, Tensor, tensor_of
 from jittape.recording.trace import Trace
 from jittape.recording.variable import Variable
@@ -371,7 +370,6 @@ class Concrete:
         values = iter(numbers)
         operands: list[Any] = []
         variables = self.assigned_at(leaves)
-        before = values_again(trace, variables)
         for source in self.sources:
             if isinstance(source, (Leaf, ArgumentVariable)):
                 operands.append(leaves[source.number])
@@ -383,11 +381,9 @@ class Concrete:
                 operands.append(tensor_of(source.array))
             else:
                 operands.append(source)
-        given = tuple([before.get(id(x), x) for x in operands])
-        results = self._stages({} if before else self._reads).record(trace, given, variables)
+        results = self._stages(self._reads).record(trace, tuple(operands), variables)
         for variable, tensor in zip(variables, results[len(self.avals) :], strict=True):
-            if not before:
-                trace.assign(variable, tensor)
+            trace.assign(variable, tensor)
         return self.unflatten_result(results)
 
 

@@ -32,7 +32,6 @@ __all__ = [
     "line_of",
     "repeatable",
     "reserved",
-    "values_again",
     "with_draws",
 ]
 
@@ -222,24 +221,6 @@ def repeatable(trace: Trace | None, draw: Callable[[], Any]) -> Any:
     while log is not None and not log.covers(trace):
         log = log.outer
     return draw() if log is None else log.take(trace, draw)
-
-
-def values_again(trace: Trace, variables: list[Variable]) -> dict[int, Tensor]:
-    """Return the values that Variables had in the first call, by identity, if `with_draws` calls a function again.
-
-    The function assigns the Variables, such as the state of a generator. Without another call, and for trainable
-    Variables, the result is empty.
-    """
-    if _draws.log is None or not variables or any([v.trainable for v in variables]):
-        return {}
-    now: list[Tensor] = []
-
-    def read() -> list[Tensor]:
-        now.extend([v.value() for v in variables])
-        return now
-
-    values = repeatable(trace, read)
-    return {} if now else {id(v): value for v, value in zip(variables, values, strict=True)}
 
 
 def with_draws(kept: list[Any], call: Callable[[], Any]) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from jittape.autodiff.custom_gradient import custom_gradient, tensors_read, with_gradient
+from jittape.autodiff.custom_gradient import custom_gradient, tensors_read, variables_assigned, with_gradient
 from jittape.autodiff.tape import GradientTape
 from jittape.core.dtypes import is_differentiable
 from jittape.core.primitive import apply
@@ -37,7 +37,8 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
     -------
     callable
         The same function with another gradient. Only the arguments are kept; each gradient calls `f` again, with the
-        original arguments, the same random numbers and the current values of the Variables.
+        original arguments, the same random numbers and the current values of the Variables. Variables that `f` assigns
+        have the values that they had before the call, and keep their current ones.
 
     Notes
     -----
@@ -62,19 +63,22 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
         leaves, rebuild = flatten((args, kwargs))
         leaves = own_handles(leaves)  # `f` and the caller may write to their own
         positional, named = rebuild(own_handles(leaves))
-        before = current_trace().node
+        trace = current_trace()
+        before, assigned, entries = trace.node, trace.assigned, trace.assigned.copy()
         draws: list[Any] = []
         y = _identities(with_draws(draws, lambda: f(*positional, **named)))
         given = [leaf for leaf in leaves if isinstance(leaf, Operators)]
         # These may include an argument: `f` may also reach the same tensor from outside.
         read = tensors_read(before)
-        as_read = own_handles(read)
+        changed = variables_assigned(before, assigned, entries)
+        values = {id(variable): value for variable, value in changed if value is not None}
+        as_read = [values.get(id(one), one) for one in own_handles(read)]
 
         def gradient(*upstream: Tensor) -> list[Any]:
             copies = [_again(leaf, upstream[0]) for leaf in leaves]
             sources = [*[c for c in copies if isinstance(c, Operators)], *read]
             trace = current_trace()
-            with with_values(read, as_read):
+            with with_values(read, as_read), _assigned_again(changed):
                 with GradientTape(watch_accessed_variables=False) as tape:
                     tape.watch([s for s in sources if is_differentiable(s.aval.dtype)])
                     positional, named = rebuild(own_handles(copies))
@@ -112,6 +116,20 @@ def with_values(handles: list[Any], others: list[Any]) -> Iterator[None]:
     finally:
         for (a, _), state in zip(pairs, states, strict=True):
             a._trace, a._slot, a._buffer = state
+
+
+@contextmanager
+def _assigned_again(changed: list[tuple[Variable, Tensor | None]]) -> Iterator[None]:
+    """Give Variables the values before a call that assigned them; after the context they are as they were."""
+    now = [variable.value() for variable, _ in changed]
+    try:
+        for variable, value in changed:
+            if value is not None:
+                variable.assign(value)
+        yield
+    finally:
+        for (variable, _), value in zip(changed, now, strict=True):
+            variable.assign(value)
 
 
 def _again(leaf: Any, upstream: Tensor) -> Any:
