@@ -43,10 +43,8 @@ class Tuning:
     # ---- compile/ir --------------------------------------------------------------------------------------------------
 
     unrolled_elements: int = 4
-    """Maximum elements of a reduction, or of a row, that are written out; more elements get a loop.
-
-    The loop around three written-out coordinates vectorizes: the forces between 64 bodies take 4.7 instead of 29 µs.
-    """
+    """Maximum elements of a reduction, or of a row, that are written out. The loop around three written-out coordinates
+    vectorizes: the forces between 64 bodies take 4.7 instead of 29 µs."""
 
     # ---- compile/llvm ------------------------------------------------------------------------------------------------
 
@@ -120,6 +118,10 @@ class Tuning:
     """Intended length of a task, in ns; handing out a task of this length costs little in comparison."""
     parallel_work_ns: int = 20_000
     """Minimum work, in ns on one thread, of kernels that are divided into tasks."""
+    parallel_loop_elements: int = 1 << 15
+    """Minimum elements that an iteration computes if its terms of sums are stored, so that threads share the loop."""
+    parallel_region_ns: int = 100_000_000
+    """Time of the iterations of a loop, in ns on one thread, between two checks for Ctrl-C."""
     long_sum_rows: int = 1024
     """Maximum rows that one task adds up; the rounding error of a sum grows with their number."""
     long_sum_task_rows: int = 256
@@ -232,11 +234,8 @@ class Tuning:
     split_cost_limit: int = 768
     """Maximum cost of a loop nest; a nest above it is split into pieces."""
     split_piece_cost: int = 128
-    """Maximum cost of a piece of a split nest.
-
-    The gradient of a function of 252 steps over 10,000 numbers takes 2.3 ms with pieces of this size, as with pieces
-    half as large again, but compiles 15 ms faster. With half the size it takes 6.3 ms.
-    """
+    """Maximum cost of a piece of a split nest. A gradient of 252 steps over 10,000 numbers takes 2.3 ms with pieces of
+    this size, as with pieces half as large again, but compiles 15 ms faster. With half the size it takes 6.3 ms."""
     structural_offset_limit: int = 2
     """Maximum absolute offset that is part of a kernel's text, so that neighbors share loads; others are parameters."""
 

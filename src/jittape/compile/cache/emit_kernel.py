@@ -28,6 +28,7 @@ from jittape.compile.kernels.control.emit_control import (
     define_release,
     define_stop,
 )
+from jittape.compile.kernels.control.emit_parallel import define_parallel_loop
 from jittape.compile.kernels.diagonal.emit_diagonals import define_diagonal_scatter
 from jittape.compile.kernels.exchanges.emit_exchanges import define_exchanges
 from jittape.compile.kernels.gemm.blas_call import define_product
@@ -60,6 +61,9 @@ _WITH_LOOPS = (ScalarVM, DiagonalScatter, MaskCounts, TridiagonalSolve, BandedSu
 """Kernels whose loops LLVM vectorizes."""
 
 
+_DRIVERS = {"loop": define_loop, "parallel loop": define_parallel_loop, "branch": define_branch}
+
+
 def definition_of(kernel: Kernel) -> Definition:
     """Return the definition of a kernel."""
 
@@ -68,7 +72,7 @@ def definition_of(kernel: Kernel) -> Definition:
             if isinstance(kernel, LoopKernel):
                 define_loops(kernel, function)
             elif isinstance(kernel, ControlDriver):
-                (define_loop if kernel.kind == "loop" else define_branch)(function)
+                _DRIVERS[kernel.kind](function)
             elif isinstance(kernel, ScalarVM):
                 define_scalar_vm(kernel, function)
             elif isinstance(kernel, Stop):

@@ -42,7 +42,9 @@ __all__ = [
     "LONG_INSTRUCTION",
     "LOOP",
     "ON_DEMAND",
+    "PARALLEL_LOOP",
     "POOL",
+    "SHARED_FRAMES",
     "SHARES_SHIFT",
     "STACKED_ROW",
     "THREAD",
@@ -133,6 +135,22 @@ buffer; the size in bytes."""
 STACKED_ROW = RecordLayout("cell", "operand", "nbytes", "grown")
 """A stack that is read or written row by row: the cell of the frame, the operand, the bytes of a row, and whether the
 operand is a `GROWN_STACK`."""
+
+PARALLEL_LOOP = RecordLayout(
+    *("trips", "share", "threads", "places", "frames", "frame_bytes", "arena_bytes"),
+    *("number", "iteration", "fixed", "own", "rows"),
+)
+"""Head of the plan of a loop whose iterations may run at the same time.
+
+`trips` is the number of iterations, `share` the number of those in one parallel region, which Ctrl-C cannot end, and
+`threads` the number of threads that they are worth. At most `places` iterations run at the same time, each with a frame
+of `frame_bytes` and temporaries of `arena_bytes`; the operand `frames` begins with `SHARED_FRAMES`, then the frames.
+`iteration` is the cell that holds the number of the iteration, `number` that of its address. The last three fields are
+the numbers of records that follow: `FIXED`, `FIXED` for temporaries, and `STACKED_ROW`."""
+
+SHARED_FRAMES = RecordLayout("free", "first", "state", words=16)
+"""What the iterations of a parallel loop share: a bit for each free place; the first iteration of the region; the
+address of the abort state of the run."""
 
 BRANCH = RecordLayout("index", "frame", "carries")
 """Head of a branch's plan: the operands with the number of the body and with the frame. There follow `carries` records

@@ -28,6 +28,7 @@ from jittape.core.tuning import tuning
 
 __all__ = [
     "add_stack",
+    "adopt_abort",
     "check_interrupts",
     "fail_allocation",
     "fail_assertion",
@@ -82,6 +83,17 @@ def fail_assertion(builder: ir.IRBuilder, state: ir.Value) -> None:
 def is_assertion_failed(builder: ir.IRBuilder, state: ir.Value) -> ir.Value:
     """Emit the test whether an `Assert` has aborted the run."""
     return builder.icmp_signed("==", _state(builder, state).load("outcome"), integer(_ASSERTION))
+
+
+def adopt_abort(builder: ir.IRBuilder, state: ir.Value, ended: ir.Value) -> None:
+    """Emit an abort of the run with `state` if the part of it with the state `ended` was aborted.
+
+    The stacks of the part are freed. Several threads may abort the run at the same time: any reason is right.
+    """
+    with builder.if_then(is_aborted(builder, ended), likely=False):
+        release_stacks(builder, ended)
+        _state(builder, state).store("outcome", _state(builder, ended).load("outcome"))
+        _state(builder, state).store("countdown", integer(0))
 
 
 # ---- Ctrl-C ----------------------------------------------------------------------------------------------------------

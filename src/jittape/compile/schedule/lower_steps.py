@@ -188,7 +188,8 @@ class _Lowering:
         """
         avals = self.program.avals
         runs = {run[0].out: run for run in self.runs.values()}
-        plans = {slot: plan_of(run, avals, self.draft.schedule_body) for slot, run in runs.items()}
+        body, parallel = self.draft.schedule_body, self.draft.tile_rows
+        plans = {slot: plan_of(run, avals, body, parallel) for slot, run in runs.items()}
         stacking = [
             slot
             for slot, run in runs.items()

@@ -25,6 +25,7 @@ from jittape.compile.rewrite.program_editor import separate_outputs
 from jittape.compile.rewrite.reads_first import reads_first
 from jittape.compile.rewrite.scatter_parts import scatter_parts, writes_many_parts
 from jittape.compile.rewrite.sum_before_product import sum_before_product
+from jittape.compile.rewrite.sums_after_loops import sums_after_loops
 from jittape.compile.rewrite.symmetric_sums import symmetric_sums
 from jittape.compile.rewrite.views_in_loops import views_in_loops
 from jittape.compile.schedule.accumulate_in_gemm import accumulate_in_gemm
@@ -118,6 +119,12 @@ def _join_checks(draft: Draft) -> None:
         draft.program = join_checks(draft.program)
 
 
+def _sums_after_loops(draft: Draft) -> None:
+    """Make iterations independent where threads may share them, which is where they may share blocks of rows."""
+    if draft.tile_rows:
+        draft.program = sums_after_loops(draft.program)
+
+
 def _cotangent_factors(draft: Draft) -> None:
     """Multiply cotangents by numbers as late as possible, in bodies, whose products run many times."""
     if draft.is_body:
@@ -141,6 +148,8 @@ PASSES: tuple[Pass, ...] = (
     # After decompositions, which write out loops; before the views, which move into the joined body.
     _rewrite("join loops", join_loops),
     _rewrite("views in loops", views_in_loops),
+    # After loops are joined, which would join the loop that adds the terms.
+    Pass("sums after loops", _sums_after_loops, _check_program),
     Pass("join checks", _join_checks, _check_program),
     Pass("add scattered elements", _scatter_parts, _check_program),
     _rewrite("scatter diagonals", scatter_diagonals),

@@ -30,7 +30,7 @@ STACK_AVAL = Aval((GROWN_STACK.words,), np.dtype(np.int64))
 
 @value_class
 class ControlDriver(Kernel):
-    """The driver of a loop or a branch."""
+    """The driver of a loop, of a loop whose iterations may run at the same time ("parallel loop"), or of a branch."""
 
     kind: str
     abortable = True
@@ -93,7 +93,7 @@ def single_buffers(kernel: Kernel | None, words: Sequence[int]) -> list[tuple[in
     These are carries of a loop, and arrays of which the bodies of a branch change elements. Start and result may have
     the same memory: the driver then begins without a copy.
     """
-    if not isinstance(kernel, ControlDriver):
+    if not isinstance(kernel, ControlDriver) or kernel.kind == "parallel loop":
         return []
     if kernel.kind == "branch":
         arrays = BRANCH_CARRY.unpack_array(words, BRANCH.words, BRANCH.unpack(words)["carries"])

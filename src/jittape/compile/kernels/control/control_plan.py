@@ -24,7 +24,15 @@ from jittape.compile.ir.general_band_kernel import GeneralBandSolve
 from jittape.compile.ir.isotonic_kernel import IsotonicBlocks
 from jittape.compile.ir.mask_kernels import MaskCounts, MaskLoop
 from jittape.compile.ir.records import WORD
-from jittape.compile.ir.table_layouts import BYTECODE_HEAD, CARRY, FIXED, LOOP, STACKED_ROW
+from jittape.compile.ir.table_layouts import (
+    BYTECODE_HEAD,
+    CARRY,
+    FIXED,
+    LOOP,
+    PARALLEL_LOOP,
+    SHARED_FRAMES,
+    STACKED_ROW,
+)
 from jittape.compile.ir.tridiagonal_kernel import TridiagonalSolve
 from jittape.compile.kernels.control.branch_plan import BranchPlanner
 from jittape.compile.kernels.control.control_driver import ControlDriver, Plan, arena_cells, is_native
@@ -35,12 +43,18 @@ from jittape.core.forms import Control
 from jittape.core.program import ALIGNMENT, Aval, Body, Op, Program
 from jittape.core.simplify import simplify
 from jittape.core.tuning import tuning
+from jittape.value_classes import NamedTuple
 
 __all__ = ["plan_of"]
 
 
-def plan_of(run: Sequence[Op], avals: Mapping[int, Aval], schedule: Callable[..., Any]) -> Plan | None:
-    """Return the plan of a run of `Control` ops; None if a body has a NumPy step."""
+def plan_of(
+    run: Sequence[Op], avals: Mapping[int, Aval], schedule: Callable[..., Any], parallel: bool
+) -> Plan | None:
+    """Return the plan of a run of `Control` ops; None if a body has a NumPy step.
+
+    With `parallel`, threads share the independent iterations of a loop.
+    """
     form = run[0].primitive.lowering
     assert isinstance(form, Control)
     if form.kind == "scalars":
@@ -63,7 +77,7 @@ def plan_of(run: Sequence[Op], avals: Mapping[int, Aval], schedule: Callable[...
         return _general_bands(run, avals)
     if form.kind == "branch":
         return BranchPlanner(run, schedule).plan()
-    return _Loop(run, schedule).plan()
+    return _Loop(run, schedule, parallel).plan()
 
 
 def _scalars(run: Sequence[Op]) -> Plan:
@@ -154,10 +168,47 @@ def _shared(systems: int, each: int) -> tuple[int, int, int]:
     return share, -(-systems // share), work
 
 
+def _work_of(scheduled: Any) -> int | None:
+    """Return the estimated time of a body on one thread, in ns; None if it has loops of unknown length."""
+    total = 0
+    for step in scheduled.steps:
+        times = 1
+        if isinstance(step.kernel, ControlDriver) and step.kernel.kind == "loop":
+            times = LOOP.unpack(step.sizes)["trips"]
+        inner = [_work_of(body) for body in step.bodies]
+        known = [work for work in inner if work is not None]
+        if times < 0 or len(known) < len(inner):
+            return None
+        total += times * max(known, default=step.work)
+    return total
+
+
+class _Shares(NamedTuple):
+    """How threads share the iterations of a loop.
+
+    Attributes
+    ----------
+    places : int
+        Maximum number of iterations that run at the same time, each in memory of its own.
+    threads : int
+        Number of threads that the loop is worth.
+    share : int
+        Number of iterations of one parallel region.
+    work : int
+        Estimated time of all iterations on one thread, in ns.
+    """
+
+    places: int
+    threads: int
+    share: int
+    work: int
+
+
 class _Loop:
-    def __init__(self, run: Sequence[Op], schedule: Callable[..., Any]) -> None:
+    def __init__(self, run: Sequence[Op], schedule: Callable[..., Any], parallel: bool) -> None:
         self.run = run
         self.schedule = schedule
+        self.parallel = parallel
         params = dict(run[0].params)
         self.trips: int = params["trips"]
         self.limit: int | None = params["limit"]
@@ -192,6 +243,9 @@ class _Loop:
         live, program, scheduled = self._scheduled_body()
         if not is_native(scheduled):
             return None
+        shares = None if live else self._shares(scheduled)
+        if shares is not None:
+            return self._parallel(shares, program, scheduled)
         cell = {slot: i for i, slot in enumerate(program.inputs)}
         in_place = {result for _, result, _ in scheduled.in_place}
         count = len(program.inputs)
@@ -202,26 +256,13 @@ class _Loop:
         read = [cell[self.inputs.carries[i]] if self.inputs.carries[i] in cell else next(spare) for i in live]
         frame = self._temporary(Aval(((cells + 1 + 2 * n) * WORD,), np.dtype(np.uint8)))
         arena = self._temporary(Aval((max(ALIGNMENT, scheduled.arena),), np.dtype(np.uint8)))
-        fixed = [
-            FIXED.pack(cell=cell[slot], operand=position, offset=0)
-            for slot, position in zip(self.inputs.fixed, self.positions.fixed, strict=True)
-            if slot in cell
-        ]
+        fixed = self._fixed(cell)
         fixed += arena_cells(count + len(scheduled.results), arena, scheduled)
         number = self.body.inputs[0]
         if number in cell:
             fixed.append(FIXED.pack(cell=cell[number], operand=frame, offset=cells * WORD))
         carries = [self._carry(i, read[at], written[at], at in in_place) for at, i in enumerate(live)]
-        rows_read = [
-            self._row(cell[slot], slot, position)
-            for slot, position in zip(self.inputs.stacks, self.positions.stacks, strict=True)
-            if slot in cell
-        ]
-        begin = n + (self.trips == WHILE)
-        rows_written = [
-            self._row(written[begin + i], slot, self.results["stack", slot])
-            for i, slot in enumerate(self.stacked)
-        ]
+        rows_read, rows_written = self._rows(cell, count + n + (self.trips == WHILE))
         predicate = -1
         if self.trips == WHILE:
             predicate = written[n]
@@ -244,6 +285,79 @@ class _Loop:
         records = [head, *fixed, *carries, *rows_read, *rows_written]
         words = tuple(chain.from_iterable(records))
         return Plan(ControlDriver((), "loop"), (scheduled,), tuple(self.temporaries), words)
+
+    def _shares(self, scheduled: Any) -> _Shares | None:
+        """Return how threads share the iterations, none of which needs another; None if one thread does them all."""
+        trips = self.trips
+        if (
+            not self.parallel
+            or trips < tuning.row_tile_min_groups
+            or self.limit is not None
+            or COUNT in self.results
+        ):
+            return None
+        each = _work_of(scheduled)
+        if each is None or not tuning.task_ns <= each <= tuning.parallel_region_ns // 2:
+            return None
+        work = trips * each
+        # Memory as for the groups of a tile loop. With much more, the kernels of the body are divided instead.
+        few, memory = tuning.row_tile_min_groups, tuning.row_tile_memory_bytes
+        if few * scheduled.arena > 16 * memory:
+            return None
+        places = min(trips, max(few, memory // max(1, scheduled.arena)), tuning.row_tile_groups_limit)
+        threads = min(places, max(1, work // tuning.work_per_thread_ns))
+        return _Shares(places, threads, max(places, tuning.parallel_region_ns // each), work)
+
+    def _parallel(self, shares: _Shares, program: Program, scheduled: Any) -> Plan:
+        """Return the plan of a loop without carries whose iterations run at the same time."""
+        cell = {slot: i for i, slot in enumerate(program.inputs)}
+        count = len(program.inputs)
+        cells = count + len(scheduled.results) + len(scheduled.offsets)
+        frame_bytes, arena_bytes = (
+            -(-n // ALIGNMENT) * ALIGNMENT for n in ((cells + 1) * WORD, scheduled.arena)
+        )
+        nbytes = SHARED_FRAMES.nbytes + shares.places * frame_bytes
+        frames = self._temporary(Aval((nbytes,), np.dtype(np.uint8)))
+        arena = self._temporary(Aval((max(ALIGNMENT, shares.places * arena_bytes),), np.dtype(np.uint8)))
+        fixed = self._fixed(cell)
+        own = arena_cells(count + len(scheduled.results), arena, scheduled)
+        rows = self._rows(cell, count)
+        head = PARALLEL_LOOP.pack(
+            trips=self.trips,
+            share=shares.share,
+            threads=shares.threads,
+            places=shares.places,
+            frames=frames,
+            frame_bytes=frame_bytes,
+            arena_bytes=arena_bytes,
+            number=cell.get(self.body.inputs[0], cells),
+            iteration=cells,
+            fixed=len(fixed),
+            own=len(own),
+            rows=sum(map(len, rows)),
+        )
+        words = tuple(chain(head, *fixed, *own, *chain.from_iterable(rows)))
+        driver = ControlDriver((), "parallel loop")
+        return Plan(driver, (scheduled,), tuple(self.temporaries), words, self.trips, shares.work)
+
+    def _fixed(self, cell: Mapping[int, int]) -> list[list[int]]:
+        """Return the records of the operands that are the same in all iterations."""
+        return [
+            FIXED.pack(cell=cell[slot], operand=position, offset=0)
+            for slot, position in zip(self.inputs.fixed, self.positions.fixed, strict=True)
+            if slot in cell
+        ]
+
+    def _rows(self, cell: Mapping[int, int], first: int) -> tuple[list[list[int]], list[list[int]]]:
+        """Return the records of the stacks that are read and written; cell `first` is that of the first row written."""
+        read = [
+            self._row(cell[slot], slot, position)
+            for slot, position in zip(self.inputs.stacks, self.positions.stacks, strict=True)
+            if slot in cell
+        ]
+        return read, [
+            self._row(first + i, slot, self.results["stack", slot]) for i, slot in enumerate(self.stacked)
+        ]
 
     def _carry(self, number: int, read: int, written: int, in_place: bool) -> list[int]:
         """Return the record of a carry. It alternates between two buffers, or stays in the result if it is `in_place`.

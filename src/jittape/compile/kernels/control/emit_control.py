@@ -39,12 +39,12 @@ from jittape.compile.llvm.ir_helpers import BYTES, KERNEL_TYPE, external, for_ra
 from jittape.compile.llvm.ir_records import IRRecord
 from jittape.core.tuning import tuning
 
-__all__ = ["define_branch", "define_loop", "define_release", "define_stop"]
+__all__ = ["Driver", "define_branch", "define_loop", "define_release", "define_stop"]
 
 _I64, _I8 = ir.IntType(64), ir.IntType(8)
 
 
-class _Code:
+class Driver:
     """The arguments of a driver, and operations on them."""
 
     def __init__(self, function: ir.Function) -> None:
@@ -95,7 +95,7 @@ class _Code:
             builder.atomic_rmw("add", self.at(counter), runs, "monotonic")
 
 
-class _Loop(_Code):
+class _Loop(Driver):
     def emit(self) -> None:
         builder = self.builder
         tables = self.record(BODY_TABLE)
@@ -297,7 +297,7 @@ def define_loop(function: ir.Function) -> None:
 
 def define_branch(function: ir.Function) -> None:
     """Emit the driver of a branch."""
-    code = _Code(function)
+    code = Driver(function)
     builder = code.builder
     bodies = code.record(BODY_COUNT)
     count, tables = bodies.load("count"), bodies.after(BODY_TABLE)
@@ -338,14 +338,14 @@ def define_branch(function: ir.Function) -> None:
 
 def define_release(function: ir.Function) -> None:
     """Emit the release of a grown stack."""
-    code = _Code(function)
+    code = Driver(function)
     release_stack(code.builder, code.state, code.operand(integer(0)))
     code.builder.ret_void()
 
 
 def define_stop(function: ir.Function) -> None:
     """Emit the abort of a run if an element of the operand is true."""
-    code = _Code(function)
+    code = Driver(function)
     builder = code.builder
     first = code.at(code.operand(integer(0)), _I8)
     with for_range(builder, builder.load(code.words), scalar=True) as index:
