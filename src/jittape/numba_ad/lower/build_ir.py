@@ -7,7 +7,7 @@ import operator
 import re
 from collections.abc import Callable
 from functools import partial, reduce
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numba import types
@@ -39,7 +39,7 @@ from jittape.numba_ad.structured_ir import (
     Where,
 )
 
-__all__ = ["Builder", "constant", "is_remainder", "undefined"]
+__all__ = ["Builder", "constant", "undefined"]
 
 ROOTS = (FUNCTIONS[math.sqrt], FUNCTIONS[np.sqrt])
 """Rules of square roots."""
@@ -76,20 +76,6 @@ def undefined(kind: Any) -> Constant:
     """Return the zero that stands for a variable that is not assigned on this path."""
     zero: Any = False if kind == types.boolean else 0 if isinstance(kind, types.Integer) else 0.0
     return Constant(zero, kind)
-
-
-def is_remainder(index: Scalar, count: int) -> bool:
-    """Return whether a number is known to be an index of `count` items: a remainder, or the counter of a loop."""
-    statement = getattr(index, "statement", None)
-    if isinstance(statement, Loop) and statement.counter is index:
-        first, stop, step = (cast(Any, getattr(bound, "value", None)) for bound in statement.bounds)
-        return None not in (first, stop, step) and all(
-            0 <= k < count for k in (range(first, stop, step) or (0,))
-        )
-    if isinstance(statement, Op) and statement.rule is BINARY["Mod"]:
-        divisor = getattr(statement.operands[1], "value", None)
-        return divisor is not None and 0 < divisor <= count
-    return False
 
 
 def _shown(array: Array) -> str:
@@ -175,13 +161,29 @@ class Builder:
     def load(self, array: Array, indices: list[Scalar]) -> Scalar:
         """Append the read of an element."""
         self.check_origin(array)
-        key = ("load", id(array), array.root.epoch, self._epoch, *[_key(x) for x in indices])
+        key = self._load_key(array, indices)
         found = self._find(key)
         if found is None:
             found = Value(self.name(array.name), array.type.dtype, self.block)
             self._append(found, Load(self.where, found, array, indices))
             self.block.known[key] = found
         return found
+
+    def _load_key(self, array: Array, indices: list[Scalar]) -> tuple[Any, ...]:
+        return "load", id(array), array.root.epoch, self._epoch, *[_key(x) for x in indices]
+
+    def unchanged_reads(self) -> list[Load]:
+        """Return the reads of elements so far that would find the same again."""
+        found, block = [], self.block
+        while block is not None:
+            reads = [one.statement for key, one in block.known.items() if key[0] == "load"]
+            found += [s for s in reads if block.known.get(self._load_key(s.array, s.indices)) is s.result]
+            block = block.parent
+        return found
+
+    def repeat_reads(self, block: Block, reads: list[Load]) -> None:
+        """Let a block begin with reads from before the branch, whatever the other side has written."""
+        block.known.update({self._load_key(s.array, s.indices): s.result for s in reads})
 
     def check_origin(self, array: Array) -> None:
         """Refuse to read an array that a loop or branch rebinds if one that it can be was written meanwhile."""

@@ -220,10 +220,11 @@ class Statements(Expressions):
             self.run(statement.body if condition.value else statement.orelse)
             return
         builder, before, where = self.builder, self.frame.variables, self.builder.where
-        after = []
+        after, reads = [], builder.unchanged_reads()
         blocks = builder.new_block(), builder.new_block()
         for block, body in zip(blocks, (statement.body, statement.orelse), strict=True):
             self.frame.variables = dict(before)
+            builder.repeat_reads(block, reads)
             builder.inside(block, partial(self.run, body))
             after.append(self.frame.variables)
         builder.where = where

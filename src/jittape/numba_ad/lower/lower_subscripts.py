@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import ast
 import operator
-from typing import Any
+from typing import Any, cast
 
 from numba import types
 
 from jittape.numba_ad.lower.advanced_indexing import Mask, Places, selection
-from jittape.numba_ad.lower.build_ir import constant, is_remainder
+from jittape.numba_ad.lower.build_ir import constant
 from jittape.numba_ad.lower.function_source import PythonObject
 from jittape.numba_ad.lower.numba_types import result_type
 from jittape.numba_ad.lower.whole_arrays import Lazy
-from jittape.numba_ad.structured_ir import Array, Constant, Value
+from jittape.numba_ad.scalar_rules import BINARY
+from jittape.numba_ad.structured_ir import Array, Constant, Loop, Op, Value
 
 __all__ = ["subscript", "tuple_item"]
 
@@ -70,10 +71,24 @@ def _item_at(lowering: Any, node: ast.Subscript, items: tuple[Any, ...], index: 
         refusal.index = index
         raise refusal
     builder, count = lowering.builder, len(items)
-    if not is_remainder(index, count):
+    if not _is_remainder(index, count):
         message = f"raise IndexError('{lowering.frame.source.function.__name__}: tuple index out of range')"
         builder.effect(f"if not -{count} <= {{0}} < {count}: {message}", [index])
     return builder.load(builder.table(items), [index])
+
+
+def _is_remainder(index: Value | Constant, count: int) -> bool:
+    """Return whether a number is known to be an index of `count` items: a remainder, or the counter of a loop."""
+    statement = getattr(index, "statement", None)
+    if isinstance(statement, Loop) and statement.counter is index:
+        first, stop, step = (cast(Any, getattr(bound, "value", None)) for bound in statement.bounds)
+        return None not in (first, stop, step) and all(
+            0 <= k < count for k in (range(first, stop, step) or (0,))
+        )
+    if isinstance(statement, Op) and statement.rule is BINARY["Mod"]:
+        divisor = getattr(statement.operands[1], "value", None)
+        return divisor is not None and 0 < divisor <= count
+    return False
 
 
 def _parts(lowering: Any, node: ast.Subscript, base: Array) -> list[Any]:
