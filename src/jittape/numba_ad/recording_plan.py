@@ -14,6 +14,7 @@ from numba import types
 from jittape.numba_ad.activity import Activity, contributions, partial_fields
 from jittape.numba_ad.checkpoints import find_checkpoints
 from jittape.numba_ad.loops.index_order import is_overwritten_by
+from jittape.numba_ad.loops.restored_elements import RestoredElements, find_restored_elements
 from jittape.numba_ad.loops.single_pass_loops import SinglePass
 from jittape.numba_ad.loops.undone_writes import UndoneWrites, WrittenRow
 from jittape.numba_ad.saved_arrays import SavedArray, SavedArrays
@@ -43,11 +44,21 @@ __all__ = ["Plan", "make_plan"]
 class Plan:
     """Values that are recorded, and values and arrays that the backward pass needs."""
 
-    def __init__(self, function: Function, activity: Activity, checkpoint: int | str | None = None) -> None:
+    def __init__(
+        self,
+        function: Function,
+        activity: Activity,
+        checkpoint: int | str | None = None,
+        restored: RestoredElements | None = None,
+    ) -> None:
         self.recorded: set[Any] = set()
         self.needed: set[Any] = set()
         self.shadowed: set[Array] = set()
         self.kept: dict[Apply, list[bool]] = {}
+        self.restored = restored or RestoredElements()
+        for pairs in self.restored.old.values():
+            self.recorded.update(load.result for _, load in pairs)
+        self.needed.update(self.recorded)
         self.activity = activity
         self.single_pass = SinglePass(function, activity)
         self.saved = SavedArrays(function, self.single_pass.loops)
@@ -55,19 +66,19 @@ class Plan:
         self.resized = list(dict.fromkeys(s.array.root for s in walk(function.body) if isinstance(s, Resize)))
         self._top = function.body
         self._phis: dict[Value, IfPhi] = {}
-        self._stores: dict[Any, list[tuple[int, Store, Block]]] = {}
-        self._position: dict[Any, int] = {}
+        self.stores: dict[Any, list[tuple[int, Store, Block]]] = {}
+        self.position: dict[Any, int] = {}
         self._has_segments = checkpoint is not None
-        self.undone = UndoneWrites(function, activity, self.single_pass.loops, self._stores, self._position)
+        self.undone = UndoneWrites(function, activity, self.single_pass.loops, self.stores, self.position)
         for position, statement in enumerate(walk(function.body)):
-            self._position[statement] = position
+            self.position[statement] = position
             if isinstance(statement, If):
                 self._phis.update({phi.result: phi for phi in statement.phis})
 
     def add_store(self, statement: Store, block: Block) -> None:
         """Note where an array is written."""
-        place = self._position[statement], statement, block
-        self._stores.setdefault(statement.array.root, []).append(place)
+        place = self.position[statement], statement, block
+        self.stores.setdefault(statement.array.root, []).append(place)
 
     def is_inside_loop(self, one: Any) -> bool:
         """Return whether a value or array is defined in a loop that runs backward after it has run forward."""
@@ -89,9 +100,9 @@ class Plan:
         loops = self._loops(block)
         copies = []
         for one in [s.result, *s.operands]:
-            stores = self._stores.get(one.root, ()) if isinstance(one, Array) else ()
+            stores = self.stores.get(one.root, ()) if isinstance(one, Array) else ()
             changes = any(
-                place > self._position[s] or loops & self._loops(around) for place, _, around in stores
+                place > self.position[s] or loops & self._loops(around) for place, _, around in stores
             )
             copied = isinstance(one, Array) and (changes or not self._is_kept(one.root))
             copies.append(copied)
@@ -102,14 +113,16 @@ class Plan:
     def can_read_again(self, load: Load) -> bool:
         """Return whether the backward pass finds the same element in the array."""
         assert load.result.block is not None
-        return self._is_final(load.array, load.indices, load.result.block, self._position[load])
+        if load.array.root in self.restored.roots:
+            return self.restored.can_read_again(load, self.stores[load.array.root], self.position)
+        return self._is_final(load.array, load.indices, load.result.block, self.position[load])
 
     def _is_final(self, array: Array, indices: list[Any], block: Block, position: int) -> bool:
         """Return whether an element that is accessed at a position keeps its value until the backward pass."""
         if not self._is_kept(array.root):
             return False
         loops = self._loops(block)
-        for store_position, store, store_block in self._stores.get(array.root, ()):
+        for store_position, store, store_block in self.stores.get(array.root, ()):
             is_before = position < store_position
             repeated = loops & self._loops(store_block)
             if (is_before or repeated) and is_overwritten_by(
@@ -161,7 +174,8 @@ class Plan:
     def undone_rows(self, load: Load) -> list[WrittenRow]:
         """Return the rows that the backward pass puts back to read an element again; none if it cannot."""
         # Segments of loops restore whole arrays.
-        return [] if self._has_segments or self.can_read_again(load) else self.undone.find(load)
+        excluded = self._has_segments or load.array.root in self.restored.roots
+        return [] if excluded or self.can_read_again(load) else self.undone.find(load)
 
     def need(self, one: Any) -> None:
         """Mark a value or an array as needed by the backward pass, and all that it is computed from."""
@@ -235,7 +249,17 @@ class Plan:
 
 def make_plan(function: Function, activity: Activity, checkpoint: int | str | None = None) -> Plan:
     """Return the plan of the backward pass; `checkpoint` is the length of segments of time loops."""
-    plan = Plan(function, activity, checkpoint)
+    plan = _planned(function, activity, checkpoint, None)
+    if checkpoint is not None:
+        return plan
+    restored = find_restored_elements(function, activity, plan, plan.stores, plan.position)
+    return _planned(function, activity, None, restored) if restored.roots else plan
+
+
+def _planned(
+    function: Function, activity: Activity, checkpoint: int | str | None, restored: RestoredElements | None
+) -> Plan:
+    plan = Plan(function, activity, checkpoint, restored)
     choices: list[Any] = []
     _collect_stores(function.body, plan)
     _needs(function.body, plan, choices)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from jittape.numba_ad.activity import Activity, contributions, outer_operands, sides
+from jittape.numba_ad.emit.assigned_cotangents import AssignedCotangents
 from jittape.numba_ad.emit.emit_forward import ForwardPass, Writer
 from jittape.numba_ad.emit.emit_gather import Gathers
 from jittape.numba_ad.emit.kept_arrays import PopArray, kept_names, restore
@@ -57,6 +58,7 @@ class BackwardPass:
         self._form, self._plan, self._activity, self._writer = form, plan, activity, writer
         self._forward = forward
         self._gathers = Gathers(form.body, plan, activity, forward, writer)
+        self._assigned = AssignedCotangents(form.body, form.result, plan, activity)
         self.started: set[Value] = set()
         self._loop_of_text: Loop | None = None
         self.results: list[Array] = []
@@ -64,13 +66,19 @@ class BackwardPass:
     def run(self, seed: str) -> None:
         """Write the backward pass of the body of the function; `seed` is the cotangent of its result."""
         block, result = self._form.body, self._form.result
+        self._keep_results(self._plan.restored.arguments())
         self._restore(restore_actions(block, self._plan, self._activity))
+        start = len(self._writer.lines)
         if isinstance(result, Array):
             if result in self._activity:
                 self._writer.line(f"add_into({result.name}_b, {seed})")
         else:
             self.add(result, seed)
         self._finish(block)
+        for k, line in enumerate(self._writer.lines[:start]):
+            name, _, value = line.strip().partition(" = new_zeros")
+            if name in self._assigned.unset:
+                self._writer.lines[k] = f"    {name} = new_empty{value}"
 
     def add(self, one: Any, cotangent: str, where: Any = None) -> None:
         """Add a cotangent to that of a value; the first one in the value's own block is assigned."""
@@ -128,6 +136,7 @@ class BackwardPass:
             self._statement(s)
 
     def _single_pass_loop(self, s: Loop) -> None:
+        self._assigned.begin(s)
         parallel = s.parallel and not self._forward.explain_one_thread(s)
         start = len(self._writer.lines)
         if not parallel:
@@ -155,6 +164,7 @@ class BackwardPass:
 
     def _statement(self, s: Statement) -> None:
         activity = self._activity
+        self._assigned.begin(s)
         if isinstance(s, Op) and s.result in self.started and s.result in activity:
             names = [x.name for x in s.operands]
             cotangent = f"{s.result.name}_b"
@@ -164,7 +174,8 @@ class BackwardPass:
             pass  # another loop nest adds its cotangent
         elif isinstance(s, Load) and s.result in self.started and s.array in activity:
             guard = "" if s.guard is None else f"if {s.guard.name}: "
-            self._writer.line(f"{guard}{element(s, '_b')} += {s.result.name}_b", s.where)
+            sign = "" if self._assigned.assigns(s) else "+"
+            self._writer.line(f"{guard}{element(s, '_b')} {sign}= {s.result.name}_b", s.where)
         elif isinstance(s, Store) and s.array in activity:
             cotangent = element(s, "_b")
             self.add(s.value, f"-{cotangent}" if s.sign == "-" else cotangent, s.where)
@@ -237,7 +248,8 @@ class BackwardPass:
         self._gathers.begin(s)
         checkpoint = self._plan.checkpoints.get(s)
         if checkpoint is not None:
-            self._keep_results()
+            states = [one for checkpoint in self._plan.checkpoints.values() for one in checkpoint.state]
+            self._keep_results([one for one in dict.fromkeys(states) if one.statement is None])
             writer.begin(checkpoint.segments(), s.where)
             self._forward.segment(checkpoint)
         parallel, start = self._in_threads(s), len(writer.lines)
@@ -285,14 +297,13 @@ class BackwardPass:
         """Return whether the adjoints of the iterations may run in the order of the loop itself."""
         inner = [one for one in walk(s.body) if isinstance(one, Loop)]
         on_top = (slices is None and self._forward.records(s)) or any(map(self._forward.records, inner))
-        return not on_top and is_order_free(s, self._activity)
+        return not on_top and not self._plan.restored.changes(s) and is_order_free(s, self._activity)
 
-    def _keep_results(self) -> None:
-        """Copy the argument arrays that loops with segments restore to earlier states."""
+    def _keep_results(self, arrays: list[Array]) -> None:
+        """Copy the argument arrays that the backward pass restores to earlier states."""
         if not self.results:
-            states = [one for checkpoint in self._plan.checkpoints.values() for one in checkpoint.state]
-            self.results = [one for one in dict.fromkeys(states) if one.statement is None]
-            for one in self.results:
+            self.results = arrays
+            for one in arrays:
                 self._writer.line(f"{one.name}_result = {one.name}.copy()")
 
     def put_back_results(self) -> None:

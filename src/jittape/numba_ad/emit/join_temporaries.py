@@ -130,6 +130,8 @@ def _is_pure(node: ast.expr) -> bool:
         indices = index.elts if isinstance(index, ast.Tuple) else [index]
         is_shape = isinstance(node.value, ast.Attribute) and node.value.attr == "shape"
         return (isinstance(node.value, ast.Name) or is_shape) and all(map(_is_pure, indices))
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        return node.func.id == "product_or_zero" and all(map(_is_pure, node.args))
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         module = node.func.value
         is_known = isinstance(module, ast.Name) and (

@@ -9,7 +9,14 @@ from numba import types
 
 from jittape.numba_ad.activity import Activity
 from jittape.numba_ad.emit.kept_arrays import STACKS, PopArray, kept_copies, kept_names
-from jittape.numba_ad.emit.statement_text import index_text, most_text, text_of, zeros_like_text, zeros_text
+from jittape.numba_ad.emit.statement_text import (
+    element,
+    index_text,
+    most_text,
+    text_of,
+    zeros_like_text,
+    zeros_text,
+)
 from jittape.numba_ad.lower.numba_types import is_float
 from jittape.numba_ad.recording_plan import Plan
 from jittape.numba_ad.structured_ir import (
@@ -22,6 +29,7 @@ from jittape.numba_ad.structured_ir import (
     Load,
     Loop,
     Op,
+    Store,
     Value,
     View,
     Where,
@@ -107,12 +115,14 @@ def restore_actions(block: Block, plan: Plan, activity: Activity) -> list[Any]:
         elif one in plan.needed and plan.is_inside_loop(one):
             actions.append(Recompute(f"{one.name} = {text}", where))
 
-    for s in block.statements[: plan.single_pass.tail(block)]:
+    for s in plan.restored.order(block, block.statements[: plan.single_pass.tail(block)]):
         if isinstance(s, Load):
             saved = plan.saved_array(s) if s.result in plan.needed else None
             value(s.result, text_of(s) if saved is None else saved.element(s), s.where)
         elif isinstance(s, (Op, Dim)):
             value(s.result, text_of(s), s.where)
+        elif isinstance(s, Store):
+            actions.append(Recompute(f"{element(s)} = {plan.restored.value(s, block).name}", s.where))
         elif isinstance(s, (Alloc, View)):
             actions.extend(view_actions(s, plan))
             if not plan.is_in_branch(s.result):

@@ -174,7 +174,8 @@ class Builder:
 
     def unchanged_reads(self) -> list[Load]:
         """Return the reads of elements so far that would find the same again."""
-        found, block = [], self.block
+        found: list[Load] = []
+        block: Block | None = self.block
         while block is not None:
             reads = [one.statement for key, one in block.known.items() if key[0] == "load"]
             found += [s for s in reads if block.known.get(self._load_key(s.array, s.indices)) is s.result]
