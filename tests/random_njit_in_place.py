@@ -49,7 +49,7 @@ class _InPlace:
     def _element(self, names: list[str], counters: list[str]) -> str:
         name, i = self._random.choice(names), self._random.choice(counters)
         # The view begins one element later.
-        place = self._random.choice(PLACES[:4] if name == "w" else PLACES).format(i=i, v=name)
+        place = self._random.choice(PLACES[:3] if name == "w" else PLACES).format(i=i, v=name)
         return f"{name}[{place}]"
 
     def _term(self, counters: list[str]) -> str:

@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 import jittape as jt
-from njit_as_python import as_python, check_both_modes, copies
+from njit_as_python import as_python, check_both_modes, check_programs, copies
+from random_njit_in_place import random_in_place
 
 njit = numba.njit
 rng = np.random.default_rng(61)
@@ -250,3 +251,7 @@ def test_second_derivatives():
     h = 1e-6
     expected = (gradient(a + h * v, 3) - gradient(a - h * v, 3)) / (2 * h)
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_random_programs_that_overwrite_elements():
+    assert check_programs(range(24), random_in_place) > 12

@@ -1,8 +1,9 @@
 """Random ``@njit`` programs against differences and forward mode, and eight threads that call one gradient.
 
 ``python -m pytest tests/fuzz/test_njit_programs.py --programs 5000 --seed 7`` checks 5,000 programs, and 1,250 each
-with stencils, with uncommon statements, and on matrices of any layout and size: 0.15 s each on one core. Python runs
-the generated code; one program in fifty is compiled by Numba. One in twenty is derived twice.
+with stencils, with updates of near elements, with uncommon statements, and on matrices of any layout and size: 0.15 s
+each on one core. Python runs the generated code; one program in fifty is compiled by Numba. One in twenty is derived
+twice.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from conftest import FEW
 from njit_as_python import check_compiled, check_programs, check_second_derivatives
 from random_njit import random_arguments, random_program, special_arguments
 from random_njit_edges import random_edges
+from random_njit_in_place import random_in_place
 from random_njit_layouts import layout_arguments, random_layouts
 from random_stencils import random_stencils, stencil_arguments
 
@@ -36,6 +38,7 @@ def test_random_njit_programs(batch: int, programs: range):
     seeds = seeds if len(programs) > FEW else seeds[::5]
     assert check_programs(seeds) > 0
     check_programs(seeds[::4], random_stencils, stencil_arguments)
+    check_programs(seeds[::4], random_in_place)
     check_programs(seeds[::4], random_edges, may_refuse=True)
     check_programs(seeds[::4], random_layouts, layout_arguments, may_refuse=True)
     for k, seed in enumerate(seeds[::20]):
