@@ -38,6 +38,14 @@ def test_value_and_gradient_by_pointers(argnum: int, expected: np.ndarray[Any, A
     np.testing.assert_allclose(gradient, expected)
 
 
+@pytest.mark.parametrize("listed", [list, tuple])
+def test_specs_may_be_a_list(listed: type) -> None:
+    found, expected = jt.cfunc(scaled, listed(SPECS)), jt.cfunc(scaled, *SPECS)
+    assert found.prototype == expected.prototype
+    with pytest.raises(TypeError, match=r"\[cfunc\] scaled\(.*\) cannot be called with 1 arguments"):
+        jt.cfunc(scaled, listed(SPECS[:1]))
+
+
 @pytest.mark.parametrize(
     ("dtype", "name"), [("complex64", "float _Complex"), ("complex128", "double _Complex")]
 )

@@ -190,6 +190,24 @@ def test_one_op_computes_the_gradients_of_all_arguments() -> None:
     np.testing.assert_allclose(pytensor.function([x, s], pytensor.grad(y, s))(X, S), np.sin(X).sum())
 
 
+def test_pytensor_op_takes_the_types_of_its_variables() -> None:
+    import pytensor
+    import pytensor.tensor as pt
+
+    x, s, free = pt.tensor("x", shape=(3,)), pt.scalar("s"), pt.vector("free")
+    op = jt.pytensor_op(weighted)
+    specs = [jt.TensorSpec([3], FLOAT), jt.TensorSpec([], FLOAT)]
+    given = np.array([0.5, -1.0, 2.0]), np.array(1.5)
+    found = [
+        pytensor.function([x, s], [y, *pytensor.grad(y, [x, s])])(*given)
+        for y in (op(x, s), jt.pytensor_op(weighted, specs)(x, s))
+    ]
+    for a, b in zip(*found, strict=True):
+        np.testing.assert_array_equal(a, b)
+    with pytest.raises(ValueError, match=r"\[pytensor_op\] argument 0 has the shape \(None,\)"):
+        op(free, s)
+
+
 def test_operands_and_results_of_pytensor_op() -> None:
     pytest.importorskip("pytensor")
     op = jt.pytensor_op(weighted, jt.TensorSpec([3], FLOAT), jt.TensorSpec([], FLOAT))
@@ -200,8 +218,8 @@ def test_operands_and_results_of_pytensor_op() -> None:
         jt.pytensor_op(jt.sin, jt.TensorSpec([3], FLOAT))
     with pytest.raises(ValueError, match="has an unknown extent"):
         jt.pytensor_op(weighted, jt.TensorSpec([None], FLOAT), jt.TensorSpec([], FLOAT))
-    with pytest.raises(TypeError, match=r"\[pytensor_op\] weighted\(.*\) cannot be called with 0 arguments"):
-        jt.pytensor_op(weighted)
+    with pytest.raises(TypeError, match=r"\[pytensor_op\] weighted\(.*\) cannot be called with 1 arguments"):
+        jt.pytensor_op(weighted)(np.ones(3))
 
 
 def test_pymc_model_with_a_density_of_jittape() -> None:

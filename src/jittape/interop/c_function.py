@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -15,10 +15,10 @@ from jittape.core.user_calls import as_function
 from jittape.functions.signature import TensorSpec
 from jittape.numba_bridge.njit import argument_number, check_specs, njit_function, njit_value_and_grad
 
-__all__ = ["CFunction", "cfunc"]
+__all__ = ["CFunction", "cfunc", "listed_specs"]
 
 
-def cfunc(f: Callable[..., Any], *specs: TensorSpec, argnum: int = 0) -> CFunction:
+def cfunc(f: Callable[..., Any], *specs: TensorSpec | Sequence[TensorSpec], argnum: int = 0) -> CFunction:
     """Compile a function and its gradient as a C function, for samplers and solvers that call C.
 
     Parameters
@@ -26,7 +26,7 @@ def cfunc(f: Callable[..., Any], *specs: TensorSpec, argnum: int = 0) -> CFuncti
     f : callable
         Function of tensors that returns one float of shape ``()``. It is traced once, as by `njit_value_and_grad`.
     *specs : TensorSpec
-        Shape and dtype of each argument.
+        Shape and dtype of each argument. A list of them may take their place.
     argnum : int
         Number of the argument to differentiate with respect to.
 
@@ -56,12 +56,18 @@ def cfunc(f: Callable[..., Any], *specs: TensorSpec, argnum: int = 0) -> CFuncti
     >>> value, gradient
     (array([14.]), array([2., 4., 6.]))
     """
-    for spec in specs:
+    given = listed_specs(specs)
+    for spec in given:
         if not isinstance(spec, TensorSpec):
             raise TypeError(f"[cfunc] the specs must be jt.TensorSpec, one for each argument, got {spec!r}")
     as_function("f", f)
-    check_specs("cfunc", f, len(specs))
-    return CFunction(f, specs, argument_number("cfunc", argnum, len(specs)))
+    check_specs("cfunc", f, len(given))
+    return CFunction(f, given, argument_number("cfunc", argnum, len(given)))
+
+
+def listed_specs(specs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the specs of arguments that are given one by one, or as one list or tuple."""
+    return tuple(specs[0]) if len(specs) == 1 and isinstance(specs[0], (list, tuple)) else specs
 
 
 class CFunction:

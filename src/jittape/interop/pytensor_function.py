@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy as np
 from jittape.core.user_calls import as_function
 from jittape.functions.function import Function
 from jittape.functions.signature import TensorSpec
+from jittape.interop.c_function import listed_specs
 from jittape.interop.jax_function import jax_call
 from jittape.interop.optional_library import imported
 from jittape.numba_bridge.njit import check_specs, njit_function
@@ -24,7 +25,7 @@ __all__ = ["pytensor_op", "register"]
 _JAX_MODE = "pytensor.link.jax.dispatch.basic"
 
 
-def pytensor_op(f: Callable[..., Any], *specs: TensorSpec) -> Any:
+def pytensor_op(f: Callable[..., Any], *specs: TensorSpec | Sequence[TensorSpec]) -> Any:
     """Return an op of PyTensor that computes a scalar function, with its gradient.
 
     PyTensor's C and Python modes call compiled code of jittape. In Numba mode, which nutpie uses for PyMC models, the
@@ -36,12 +37,13 @@ def pytensor_op(f: Callable[..., Any], *specs: TensorSpec) -> Any:
     f : callable
         Function of tensors that returns a float of shape ``()``. Values from outside become constants.
     *specs : TensorSpec
-        Shape and dtype of each argument, a real float dtype.
+        Shape and dtype of each argument, a real float dtype. A list of them may take their place. By default, they are
+        the types of the variables that the op is called with.
 
     Returns
     -------
-    pytensor.graph.op.Op
-        Op that takes one PyTensor variable for each argument.
+    pytensor.graph.op.Op or callable
+        Op that takes one PyTensor variable for each argument; without specs, a function that calls such an op.
 
     Raises
     ------
@@ -50,10 +52,31 @@ def pytensor_op(f: Callable[..., Any], *specs: TensorSpec) -> Any:
     TypeError
         If a spec is no `TensorSpec` of floats, or `f` returns anything but a real float of shape ``()``.
     ValueError
-        If a spec has an unknown extent.
+        If a spec, or the type of a variable, has an unknown extent.
     """
     imported("pytensor", "pytensor_op")
     as_function("f", f)
+    given = listed_specs(specs)
+    return _op(f, given) if given else partial(_call_by_types, f)
+
+
+def _call_by_types(f: Callable[..., Any], *operands: Any) -> Any:
+    """Return the result of an op for the types of the operands."""
+    import pytensor.tensor as pt
+
+    variables = [pt.as_tensor_variable(x) for x in operands]
+    for number, variable in enumerate(variables):
+        if None in variable.type.shape:
+            raise ValueError(
+                f"[pytensor_op] argument {number} has the shape {variable.type.shape}: give its variable a shape, or "
+                "the op a jt.TensorSpec for each argument"
+            )
+    specs = [TensorSpec(variable.type.shape, variable.dtype) for variable in variables]
+    return _op(f, tuple(specs))(*variables)
+
+
+def _op(f: Callable[..., Any], specs: tuple[Any, ...]) -> Any:
+    """Return the op of a function with arguments of these shapes and dtypes."""
     for spec in specs:
         if not isinstance(spec, TensorSpec) or spec.dtype.kind != "f":
             raise TypeError(f"[pytensor_op] the specs must be jt.TensorSpec of real floats, got {spec!r}")
