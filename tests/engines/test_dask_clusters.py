@@ -252,6 +252,10 @@ def test_bad_data(client: Client) -> None:
     ):
         with pytest.raises(error, match=message):
             gradient(WEIGHTS, given)
+    with pytest.raises(TypeError, match=r"more\[0\] is divided into blocks: make it a part of the data"):
+        gradient(WEIGHTS, x, y)
+    with pytest.raises(TypeError, match=r"more\[1\] is divided into blocks"):
+        gradient(WEIGHTS, (x, y), 1.0, {"y": [y]})
 
 
 def test_what_cannot_be_sent_is_named(client: Client) -> None:

@@ -8,7 +8,7 @@ import optree
 
 from jittape.interop.optional_library import imported
 
-__all__ = ["BagBlock", "block_futures"]
+__all__ = ["BagBlock", "block_futures", "is_divided"]
 
 
 class BagBlock(list[Any]):
@@ -48,6 +48,11 @@ def block_futures(data: Any, client: Any) -> list[Any]:
     return list(
         client.compute([dask.delayed(optree.tree_unflatten)(structure, list(block)) for block in blocks])
     )
+
+
+def is_divided(value: Any) -> bool:
+    """Return whether a value is an array, a dataframe or a bag of Dask."""
+    return hasattr(value, "dask")
 
 
 def _is_of(value: Any, module: str) -> bool:

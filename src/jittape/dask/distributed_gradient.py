@@ -18,7 +18,7 @@ from jittape.autodiff.flat_gradients import FlatLayout
 from jittape.core.config import config
 from jittape.dask.addition_tree import Node, add_up, largest_nodes
 from jittape.dask.block_gradients import BlockGradients, BlockSum, added
-from jittape.dask.data_blocks import block_futures
+from jittape.dask.data_blocks import block_futures, is_divided
 from jittape.dask.sent_functions import check_sendable, packed_function
 from jittape.dask.sent_kernels import SentKernels
 from jittape.dask.worker_share import WorkerShare, is_in_process
@@ -143,6 +143,11 @@ class DistributedGradient:
                 )
         further = [optree.tree_map(_array, each) for each in more]
         for number, each in enumerate(further):
+            if any(map(is_divided, optree.tree_leaves(each, is_leaf=is_divided))):
+                raise TypeError(
+                    f"[dask.value_and_grad] more[{number}] is divided into blocks: make it a part of the data, as in "
+                    "gradient(w, (x, y)); f then gets (block of x, block of y)"
+                )
             if not isinstance(each, np.ndarray):
                 check_sendable(f"more[{number}]", each, "dask.value_and_grad")
         total = self._total(arrays, structure, data, further)
@@ -202,9 +207,7 @@ class _Placement:
         """Return whether these are the data, the weights have the same structure, and the cluster is there."""
         if self._client.status != "running":
             return False
-        ours, others = (
-            optree.tree_flatten(each, is_leaf=lambda x: hasattr(x, "dask")) for each in (self._data, data)
-        )
+        ours, others = (optree.tree_flatten(each, is_leaf=is_divided) for each in (self._data, data))
         same = ours[1] == others[1] and all(x is y for x, y in zip(ours[0], others[0], strict=True))
         return same and structure == self._structure
 
