@@ -230,3 +230,30 @@ def test_the_mask_of_weighted_values_is_part_of_the_weights(weights, mean, total
     )
     found = float(metric.result()), float(metric.total)
     np.testing.assert_allclose(found, (mean, total), rtol=1e-5)
+
+
+MERGES = {"Multiply": np.multiply, "Maximum": np.maximum, "Minimum": np.minimum}
+
+
+@pytest.mark.parametrize("kind", MERGES)
+@pytest.mark.parametrize(
+    "masked", [(True, True), (True, False), (False, True), (True, False, True), (True,) * 3]
+)
+@pytest.mark.parametrize("compiled", [False, True])
+def test_products_and_extrema_do_not_count_masked_steps(kind, masked, compiled):
+    rng = np.random.default_rng(0)
+    arrays = rng.normal(size=(len(masked), 2, 5, 3)).astype("float32")
+    counts = rng.random((len(masked), 2, 5)) < 0.6
+    counts |= ~np.array(masked)[:, None, None]
+    x = [np.where(count[..., None], array, 0) for array, count in zip(arrays, counts, strict=True)]
+
+    def merged(x):
+        return getattr(layers, kind)()(
+            [layers.Masking()(a) if m else a for a, m in zip(x, masked, strict=True)]
+        )
+
+    found = (jt.function(merged) if compiled else merged)([jt.constant(a) for a in x]).numpy()
+    for row, step in np.ndindex(2, 5):
+        counted = [a[row, step] for a, count in zip(arrays, counts, strict=True) if count[row, step]]
+        expected = MERGES[kind].reduce(counted) if counted else np.zeros(3)
+        np.testing.assert_allclose(found[row, step], expected, rtol=1e-6)

@@ -14,6 +14,7 @@ from jittape.keras.activations import elu, relu
 from jittape.keras.layers.layer import Layer
 from jittape.keras.layers.weight_options import weight_options, with_options
 from jittape.keras.regularizers import L1L2
+from jittape.keras.tensor_masks import mask_of
 from jittape.keras.true_and_predicted import as_tensor
 from jittape.primitives.elementwise.arithmetic import add, multiply, negative, subtract
 from jittape.primitives.elementwise.comparison import logical_or, where
@@ -238,27 +239,45 @@ class _Merge(Layer):
         """Return the combination of all `inputs`."""
         if not isinstance(inputs, (list, tuple)) or len(inputs) < 2:
             raise ValueError(f"layer {self.name!r} takes a list of at least two inputs, got {inputs!r}")
-        return reduce(type(self).combine, self._aligned([as_tensor(x) for x in inputs]))
+        values = [as_tensor(x) for x in inputs]
+        rank = self._rank(values)
+        masks = [_mask_in_rank(x, rank) for x in values]
+        values = [_in_rank(x, rank) for x in values]
+        return self._combine(values, masks)
 
-    def _aligned(self, inputs: list[Any]) -> list[Any]:
-        """Return the inputs with equal ranks, with dimensions of length 1 added after that of the batch."""
+    def _combine(self, values: list[Any], masks: list[Any]) -> Any:
+        """Return the combination of values of one rank; their masks, or None, have that rank."""
+        return reduce(type(self).combine, values)
+
+    def _rank(self, inputs: list[Any]) -> int:
+        """Return the greatest rank of the inputs."""
         shapes = [tuple(x.shape) for x in inputs]
         if () in shapes or len({shape[0] for shape in shapes}) > 1:
             raise ShapeError(
                 f"layer {self.name!r} takes inputs of one batch, got the shapes {' and '.join(map(str, shapes))}: use "
                 "operators, such as +, to broadcast over the batch"
             )
-        rank = max(map(len, shapes))
-        return [
-            x if len(shape) == rank else reshape(x, (shape[0], *[1] * (rank - len(shape)), *shape[1:]))
-            for x, shape in zip(inputs, shapes, strict=True)
-        ]
+        return max(map(len, shapes))
 
     def compute_mask(self, inputs: Any, previous_mask: Any = None) -> Any:
         """Return where one of the masks is True; None if an input has no mask."""
         if previous_mask is None or any(mask is None for mask in previous_mask):
             return None
         return reduce(logical_or, previous_mask)
+
+
+def _in_rank(x: Any, rank: int) -> Any:
+    """Return `x` with `rank` dimensions, those of length 1 added after that of the batch."""
+    shape = tuple(x.shape)
+    return x if len(shape) == rank else reshape(x, (shape[0], *[1] * (rank - len(shape)), *shape[1:]))
+
+
+def _mask_in_rank(x: Any, rank: int) -> Any:
+    """Return the mask of `x` in the dimensions that ``_in_rank(x, rank)`` has; None without one."""
+    mask = mask_of(x)
+    if mask is None:
+        return None
+    return _in_rank(reshape(mask, (*mask.shape, *[1] * (x.ndim - mask.ndim))), rank)
 
 
 class Add(_Merge):
@@ -300,7 +319,7 @@ class Subtract(_Merge):
 
 
 class Multiply(_Merge):
-    """Product of inputs.
+    """Product of inputs; steps that the mask of an input excludes count as 1, and as 0 if all masks exclude them.
 
     Parameters
     ----------
@@ -314,9 +333,29 @@ class Multiply(_Merge):
 
     combine = staticmethod(multiply)
 
+    def _combine(self, values: list[Any], masks: list[Any]) -> Any:
+        counted = [x if mask is None else where(mask, x, 1) for x, mask in zip(values, masks, strict=True)]
+        product = super()._combine(counted, masks)
+        return (
+            product if any(mask is None for mask in masks) else where(reduce(logical_or, masks), product, 0)
+        )
 
-class Maximum(_Merge):
-    """Elementwise maximum of inputs.
+
+class _Extremum(_Merge):
+    """Base of layers that select one of the inputs, if their masks do not exclude it."""
+
+    def _combine(self, values: list[Any], masks: list[Any]) -> Any:
+        found, counts = values[0], masks[0]
+        for x, mask in zip(values[1:], masks[1:], strict=True):
+            other = x if mask is None else where(mask, x, found)
+            found = found if counts is None else where(counts, found, other)
+            counts = None if mask is None or counts is None else logical_or(counts, mask)
+            found = type(self).combine(found, other)
+        return found
+
+
+class Maximum(_Extremum):
+    """Elementwise maximum of inputs; steps that the mask of an input excludes do not count.
 
     Parameters
     ----------
@@ -331,8 +370,8 @@ class Maximum(_Merge):
     combine = staticmethod(maximum)
 
 
-class Minimum(_Merge):
-    """Elementwise minimum of inputs.
+class Minimum(_Extremum):
+    """Elementwise minimum of inputs; steps that the mask of an input excludes do not count.
 
     Parameters
     ----------
