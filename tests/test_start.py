@@ -106,7 +106,7 @@ def test_functions_of_autograd_do_not_import_random_numbers() -> None:
     assert "numpy.random" not in found["others"]
 
 
-@pytest.mark.parametrize(("program", "modules", "files"), [(TAPE, 142, 15), (FUNCTION, 175, 15)])
+@pytest.mark.parametrize(("program", "modules", "files"), [(TAPE, 140, 15), (FUNCTION, 173, 15)])
 def test_a_first_gradient_with_a_filled_cache(program, modules, files, tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("JITTAPE_CACHE_DIR", str(tmp_path))
     report(program)

@@ -29,7 +29,6 @@ from jittape.core.forms import Call
 from jittape.core.interpret import interpret, memory_error
 from jittape.core.locks import cached_property
 from jittape.core.program import Program, bodies_of
-from jittape.core.simplify import simplify
 from jittape.core.tuning import tuning
 from jittape.errors import LinAlgError
 from jittape.runtime.heap_trimming import trim_heap
@@ -328,6 +327,8 @@ def _with_schedule(
     made: Schedule | None,
 ) -> CompiledExecutable:
     """Return the executable with the schedule `made` in segments, or that of the whole; store the schedule."""
+    from jittape.core.simplify import simplify
+
     trim_heap(program)
     simplified = program if made is not None else simplify(program)
     compiled = CompiledExecutable(simplified, scalar_inputs, donated, made)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from weakref import ref
 
 from jittape.compile.llvm.elf_image import ElfImage, load_image
-from jittape.compile.llvm.object_file import undefined_symbols
 from jittape.compile.llvm.symbols import address_of, provide
 from jittape.errors import CompileError
 
@@ -91,6 +90,7 @@ class CodeGroup:
         import llvmlite.binding as llvm
 
         from jittape.compile.llvm.compile_pool import llvm_lock
+        from jittape.compile.llvm.object_file import undefined_symbols
         from jittape.compile.llvm.target import new_linker
 
         with llvm_lock:

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 from jittape.compile.ir.target_facts import Target
 from jittape.compile.schedule.steps import Donated, Schedule
 from jittape.core.program import Program
-from jittape.core.simplify import simplify
 
 if TYPE_CHECKING:
     from jittape.compile.schedule.unplaced_steps import Draft
@@ -69,6 +68,8 @@ def schedule_long(
 
 def schedule_simplified(program: Program, donated: Donated = (), *, target: Target) -> Schedule:
     """Return the checked schedule of a program as recorded, which is simplified as a whole."""
+    from jittape.core.simplify import simplify
+
     return schedule(simplify(program), donated, target=target)
 
 
