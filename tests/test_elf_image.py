@@ -1,6 +1,7 @@
 """Loading of object files without LLVM, and processes with a filled cache, which never load it."""
 
 import ctypes
+import math
 import os
 import platform
 import struct
@@ -274,6 +275,30 @@ def test_a_changed_source_has_another_file(tmp_path, monkeypatch) -> None:
     os.utime(package / "core" / "below" / "one.py", ns=(1, 1))
     seen.add(fingerprint.source_times()[0])
     assert len(seen) == 4
+
+
+def test_the_sources_are_looked_at_when_a_module_may_have_been_loaded(monkeypatch) -> None:
+    looks: list[int] = []
+
+    def times() -> tuple[str, float]:
+        looks.append(len(looks))
+        return first if len(looks) < 3 else ("changed", 0.0)
+
+    first = environment_module._first_times()
+    monkeypatch.setattr(environment_module, "_last_look", [-math.inf, 0])
+    monkeypatch.setattr(environment_module, "_LOOK_SECONDS", 1e9)
+    monkeypatch.setattr(environment_module, "source_times", times)
+    assert all(environment_module.is_unchanged() for _ in range(3))
+    assert len(looks) == 1
+    monkeypatch.setitem(sys.modules, "loaded_meanwhile", None)
+    assert all(environment_module.is_unchanged() for _ in range(3))
+    assert len(looks) == 2
+    monkeypatch.setattr(environment_module, "_LOOK_SECONDS", 0.0)
+    assert not environment_module.is_unchanged()
+    monkeypatch.setattr(environment_module, "_LOOK_SECONDS", 1e9)
+    monkeypatch.setitem(sys.modules, "loaded_later", None)
+    assert not environment_module.is_unchanged()
+    assert not environment_module.is_unchanged()
 
 
 def test_sources_that_have_just_changed_are_not_remembered(monkeypatch) -> None:
