@@ -286,22 +286,20 @@ def test_arrays_in_another_byte_order_are_named_after_a_call_with_native_arrays(
 
 
 @numba.njit
-def solves_in_branches(x, w):
+def inverse_in_a_branch(x, w):
     total = np.sum(x * w)
     a = np.eye(3) * 3.0 + np.outer(x, w) * 0.2
     if total > -50.0:
         b = np.linalg.inv(a)
         total += b[1, 0] * x[0]
         if x[0] < 10.0:
-            total += np.sum(np.linalg.solve(b, x * x) ** 2)
-    else:
-        total += np.linalg.det(a)
+            total += np.sum(np.dot(b, x * x) ** 2)
     return total
 
 
-def test_gradients_of_solves_in_branches_have_gradients():
+def test_a_gradient_with_an_inverse_in_a_branch_has_gradients():
     x, w = np.random.default_rng(1).normal(size=(2, 3))
-    slope = jt.njit_grad(solves_in_branches)
+    slope = jt.njit_grad(inverse_in_a_branch)
 
     @numba.njit
     def along(x, w):
