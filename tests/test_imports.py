@@ -282,7 +282,7 @@ def test_a_violation_is_seen(source, found):
 def exported(tree: ast.Module) -> set[str] | None:
     """Return the names in ``__all__``; None without one."""
     for node in tree.body:
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__all__":
             return {one.value for one in ast.walk(node.value) if isinstance(one, ast.Constant)}
     return None
 

@@ -22,6 +22,7 @@ import jittape as jt
 from jittape.autodiff import native_tapes
 from jittape.compile.cache import cache_folder
 from jittape.core.buffers import LARGE
+from jittape.core.program import Aval
 from jittape.errors import CompileError
 from jittape.native import switch
 from jittape.recording import native_methods
@@ -229,6 +230,26 @@ def test_known_paths_are_recorded_without_python():
     assert not recording & calls_of_python(step)
     switch.use_python()
     assert recording - {"_any_operands"} <= calls_of_python(step)
+
+
+def test_variables_whose_aval_is_an_equal_one_are_assigned_without_python():
+    """Avals that were made before and after a table of them was cleared are two objects."""
+    x, _, w, _ = data()
+
+    def step() -> None:
+        for assign, value in ((w.assign, 0.5 * w + x), (w.assign_sub, x)):
+            w._aval = Aval(*w._aval)
+            assign(value)
+
+    for _ in range(4):
+        current_trace().step()
+        calls_of_python(step)
+    current_trace().step()
+    assert not calls_of_python(step)
+    current_trace().step()
+    w._aval = Aval((1,), w.dtype)
+    with pytest.raises(ValueError, match="shape"):
+        w.assign(0.5 * x)
 
 
 def test_variables_are_assigned_and_read_again_without_python():

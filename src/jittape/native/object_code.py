@@ -17,6 +17,8 @@ __all__ = ["DOUBLE", "I32", "I64", "ObjectCode"]
 
 I64, I32 = ir.IntType(64), ir.IntType(32)
 DOUBLE = ir.DoubleType()
+_EQ = 2
+"""`Py_EQ` of CPython."""
 
 
 class ObjectCode:
@@ -277,6 +279,16 @@ class ObjectCode:
 
     def differ(self, a: ir.Value, b: ir.Value) -> ir.Value:
         return self.builder.icmp_signed("!=", a, b)
+
+    def equal(self, a: ir.Value, b: ir.Value) -> ir.Value:
+        """Return whether two objects are one or equal; if the comparison raises, they are not."""
+        found = self.words(1)
+        self.write(found, integer(1))
+        with self.builder.if_then(self.differ(a, b), likely=False):
+            answer = self.call("PyObject_RichCompareBool", a, b, integer(_EQ))
+            self.write(found, self.builder.zext(self.same(answer, ir.Constant(answer.type, 1)), I64))
+            self.call("PyErr_Clear")
+        return self.differ(self.read(found), integer(0))
 
     def require(self, condition: ir.Value, otherwise: ir.Block) -> None:
         """Branch to `otherwise`, the unlikely case, unless `condition` holds."""

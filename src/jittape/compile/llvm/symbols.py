@@ -53,6 +53,7 @@ PYTHON_FUNCTIONS: Mapping[str, int] = {
     "PyObject_GC_UnTrack": 0,
     "PyObject_GetAttr": 64,
     "PyObject_GetIter": 64,
+    "PyObject_RichCompareBool": 32,
     "PyObject_SetAttr": 32,
     "PyObject_Size": 64,
     "PyObject_Vectorcall": 64,

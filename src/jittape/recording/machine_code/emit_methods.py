@@ -158,10 +158,11 @@ def define_assign(new: New, function: ir.Function) -> None:
     code.require_same(
         drop,
         (code.get(variable, "_declared", drop), code.known("None")),
-        (code.get(tensor, "_aval", drop), code.get(variable, "_aval", drop)),
         (code.get(tensor, "_trace", drop), trace),
         (code.get(tensor, "_buffer", drop), code.known("None")),
     )
+    avals = (code.get(value, "_aval", drop) for value in (tensor, variable))
+    code.require(code.equal(*avals), drop)
     assign(code, trace, variable, tensor)
     code.decref(trace)
     code.builder.ret(code.incref(variable))

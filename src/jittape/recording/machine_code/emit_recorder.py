@@ -239,9 +239,9 @@ class _Recorder:
         with builder.if_then(code.same(code.read(memory), integer(0))):
             code.write(memory, self._found_child(children, node))
         child = code.read(memory)
-        any_aval = code.same(self.aval, integer(0))
-        same_aval = code.same(self.aval, code.get(child, "Node.aval", self.refused))
-        code.require(builder.or_(any_aval, same_aval), self.refused)
+        with builder.if_then(code.differ(self.aval, integer(0)), likely=False):
+            aval = code.get(child, "Node.aval", self.refused)
+            code.require(code.equal(self.aval, aval), self.refused)
         no_scalars = code.same(code.read(self.n_scalars), integer(0))
         as_given = code.same(code.get(child, "Node.takes_scalars_as_given", self.refused), code.known("True"))
         with builder.if_then(builder.not_(builder.or_(no_scalars, as_given))):
