@@ -23,7 +23,7 @@ FIXED = {
     "compile/analysis/lapack_scratch.py": {"_BLOCK", "_REFLECTORS"},
     "compile/cache/batch_file.py": {"_HEADER_START"},
     "compile/cache/cache_folder.py": {"BLOCK", "_HOST_FILES"},
-    "compile/cache/environment.py": {"_SETTLED_SECONDS"},
+    "compile/cache/environment.py": {"_LOOK_SECONDS", "_SETTLED_SECONDS"},
     "compile/cache/private_files.py": {"DIGEST_SIZE", "FORMAT"},
     "compile/ir/index_maps.py": {"REMEMBERED"},
     "compile/ir/records.py": {"WORD"},

@@ -24,7 +24,6 @@ __all__ = [
     "zero_dominant_multiply", "zero_dominant_multiply_op",
 ]  # fmt: skip
 
-
 # ---- the chain rule --------------------------------------------------------------------------------------------------
 # `where` sends an exact zero into the branch that was not selected. There the local derivative may be infinite or nan:
 # log at 0, a square of missing data. In IEEE arithmetic 0 * inf is nan, so a plain product would turn "no influence"
