@@ -33,6 +33,13 @@ from jittape.numba_ad.structured_ir import (
 
 __all__ = ["AssignedCotangents"]
 
+LARGEST_RANK = 2
+"""Largest number of dimensions of a shadow that need not be zero.
+
+In short rows, elements are written faster after all have been set to zero: the gradient of NPBench's doitgen takes
+67 us instead of 71. That of its gesummv takes 81 us instead of 86 if the shadows are not zero.
+"""
+
 
 class AssignedCotangents:
     """Finds the reads whose adjoints assign; it follows the order in which the adjoints of `block` are written.
@@ -77,7 +84,8 @@ class AssignedCotangents:
             return False
         if list(self._touched(loops[-1])).count(array.root) > 1:
             return False
-        if all(self._is_whole(load, axis, loops) for axis in range(array.type.ndim)):
+        rank = array.type.ndim
+        if rank <= LARGEST_RANK and all(self._is_whole(load, axis, loops) for axis in range(rank)):
             self.unset.add(f"{array.name}_b")
         return True
 
