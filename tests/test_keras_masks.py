@@ -257,3 +257,59 @@ def test_products_and_extrema_do_not_count_masked_steps(kind, masked, compiled):
         counted = [a[row, step] for a, count in zip(arrays, counts, strict=True) if count[row, step]]
         expected = MERGES[kind].reduce(counted) if counted else np.zeros(3)
         np.testing.assert_allclose(found[row, step], expected, rtol=1e-6)
+
+
+class Block(layers.Layer):
+    def __init__(self):
+        super().__init__()
+        self.moments = layers.BatchNormalization()
+
+    def call(self, x, training=None):
+        return self.moments(x)
+
+
+class BlockModel(jt.keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.block = Block()
+
+    def call(self, x, training=None):
+        return self.block(x)
+
+
+def functional(layer, shape):
+    x = jt.keras.Input(shape)
+    return jt.keras.Model(x, layer(x))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [Block, BlockModel, lambda: functional(Block(), (2,)), lambda: jt.keras.Sequential([Block()])],
+)
+def test_layers_inside_inherit_training_by_position(make):
+    x = np.arange(6, dtype="float32").reshape(3, 2)
+    layer = make()
+    by_position = layer(x, True).numpy()
+    np.testing.assert_array_equal(by_position, layer(x, training=True).numpy())
+    assert abs(by_position.mean()) < 1e-6
+    np.testing.assert_array_equal(layer(x, False).numpy(), layer(x).numpy())
+
+
+def test_models_take_a_mask():
+    x = jt.constant(np.random.default_rng(0).normal(size=(2, 4, 3)), "float32")
+    mask = jt.constant([[True, False, True, True], [True, True, False, False]])
+    layer = layers.GRU(2)
+    expected = layer(x, mask=mask).numpy()
+    for model in (functional(layer, (4, 3)), jt.keras.Sequential([layer])):
+        np.testing.assert_allclose(model(x, mask=mask).numpy(), expected, rtol=1e-6)
+        assert np.abs(model(x).numpy() - expected).max() > 1e-3  # `x` itself gets no mask
+
+
+def test_a_function_as_a_layer_gets_mask_and_training():
+    x = layers.Masking()(jt.constant([[[1.0], [0.0], [2.0]]]))
+    number = lambda x, mask=None: jt.reduce_sum(jt.cast(mask, "float32"))  # noqa: E731
+    count = layers.Lambda(number, mask=lambda x, mask: None)
+    assert float(count(x)) == 2.0
+    mode = layers.Lambda(lambda x, training=None: x * (2.0 if training else 1.0))
+    assert float(mode(jt.ones([1]), training=True)[0]) == 2.0
+    assert float(mode(jt.ones([1]))[0]) == 1.0

@@ -14,6 +14,7 @@ from jittape.foreign_names import ATTRIBUTES_LEFT_OUT, with_foreign_names
 from jittape.functions import function
 from jittape.keras.callback_base import CallbackList, History
 from jittape.keras.layers.layer import Layer
+from jittape.keras.layers.mask_passing import with_masks
 from jittape.keras.layers.symbolic_outputs import on_examples
 from jittape.keras.training.compiled_metrics import CompiledMetrics, metrics_of
 from jittape.keras.training.compiled_outputs import compiled_loss, compiled_parts
@@ -88,11 +89,11 @@ class Model(ModelParts, SingleBatches, Layer):
         self._orders: dict[tuple[str, ...], list[str]] = {}
         self._eagerly = False
 
-    def call(self, *args: Any, **kwargs: Any) -> Any:
+    def call(self, inputs: Any, training: bool | None = None, mask: Any = None) -> Any:
         """Return the outputs of a functional model for the inputs. Other subclasses must define this method."""
         if self._graph is None:
-            return super().call(*args, **kwargs)
-        return self._graph.run(self, args[0] if args else kwargs["inputs"])
+            return super().call(inputs)
+        return self._graph.run(self, with_masks(inputs, mask))
 
     def _as_inputs(self, inputs: Any) -> Any:
         """Return `inputs` in the dtype of the model, or as they are for a graph, which casts each."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -90,9 +91,19 @@ class Lambda(Layer):
         """Return the mask that the layer was given."""
         return self.mask(inputs, previous_mask) if callable(self.mask) else self.mask
 
-    def call(self, inputs: Any) -> Any:
-        """Return the result of the function."""
-        return self.function(inputs, **self.arguments)
+    def call(self, inputs: Any, mask: Any = None, training: bool | None = None) -> Any:
+        """Return the result of the function, which gets `mask` and `training` if it has such parameters."""
+        given = {"mask": mask, "training": training}
+        own = {name: value for name, value in given.items() if name in _parameters(self.function)}
+        return self.function(inputs, **(own | self.arguments))
+
+
+def _parameters(function: Callable[..., Any]) -> Collection[str]:
+    """Return the names of the parameters of a function; none if Python does not know them."""
+    try:
+        return inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return ()
 
 
 class Rescaling(Layer):

@@ -15,7 +15,13 @@ from jittape.execution import init_scope
 from jittape.foreign_names import ATTRIBUTES_LEFT_OUT, with_foreign_names
 from jittape.keras import initializers, regularizers
 from jittape.keras.layers.layer_losses import Losses, Penalty, calls, in_own_path, numbers, penalize
-from jittape.keras.layers.mask_passing import mask_arguments, masks_of, parameters_of_call, pass_masks
+from jittape.keras.layers.mask_passing import (
+    mask_arguments,
+    masks_of,
+    named_training,
+    parameters_of_call,
+    pass_masks,
+)
 from jittape.keras.layers.symbolic_outputs import (
     HAVE_VALUES,
     InGraphs,
@@ -339,6 +345,8 @@ class Layer(InGraphs, BuiltShapes, Serializable, Module):
                     f"layer {self.name!r} was given None as its inputs: the function that made them returned nothing"
                 )
         kind: Any = type(self)
+        if len(args) > 1:
+            args, kwargs = named_training(kind, args, kwargs)
         if MASKS:
             kwargs |= mask_arguments(self, args, kwargs)
         training = kwargs.pop("training", None)

@@ -12,10 +12,11 @@ import numpy as np
 from jittape.core.user_calls import stack_level
 from jittape.keras.tensor_masks import mask_of, set_mask
 from jittape.keras.true_and_predicted import as_tensor
+from jittape.primitives.identity import identity
 from jittape.recording.nested import flatten
 from jittape.recording.operators import Operators
 
-__all__ = ["mask_arguments", "masks_of", "parameters_of_call", "pass_masks"]
+__all__ = ["mask_arguments", "masks_of", "named_training", "parameters_of_call", "pass_masks", "with_masks"]
 
 
 def masks_of(structure: Any) -> Any:
@@ -25,6 +26,31 @@ def masks_of(structure: Any) -> Any:
     leaves, rebuild = flatten(structure)
     masks = [mask_of(leaf) for leaf in leaves]
     return rebuild(masks) if any(mask is not None for mask in masks) else None
+
+
+def with_masks(structure: Any, masks: Any) -> Any:
+    """Return tensors with masks of the same structure. The tensors that the caller has keep their own."""
+    if masks is None:
+        return structure
+    leaves, rebuild = flatten(structure)
+    made = []
+    for leaf, mask in zip(leaves, flatten(masks)[0], strict=True):
+        if mask is not None and mask_of(leaf) is not mask:
+            leaf = identity(as_tensor(leaf))
+            set_mask(leaf, as_tensor(mask))
+        made.append(leaf)
+    return rebuild(made)
+
+
+def named_training(
+    kind: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return the arguments of a call with those by position from `training` on by name."""
+    names = _positional(kind)[: len(args)]
+    if "training" not in names or "training" in kwargs:
+        return args, kwargs
+    at = names.index("training")
+    return args[:at], kwargs | dict(zip(names[at:], args[at:], strict=False))
 
 
 def mask_arguments(layer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:

@@ -65,6 +65,8 @@ class Input(Symbolic, Layer):
     15
     """
 
+    supports_masking = True
+
     def __init__(
         self,
         shape: Sequence[int] | None = None,

@@ -10,6 +10,7 @@ from jittape.core.argument_checks import ArgumentError
 from jittape.core.signatures import takes_keyword
 from jittape.keras.layers.layer import Layer
 from jittape.keras.layers.layer_losses import building
+from jittape.keras.layers.mask_passing import with_masks
 from jittape.keras.layers.reshaping_layers import Input
 from jittape.keras.layers.symbolic_outputs import call_symbolically, on_examples
 from jittape.keras.saving.object_configs import deserialize_keras_object, serialize_keras_object
@@ -186,9 +187,10 @@ class Sequential(Layer):
         shape = getattr(args[0], "shape", None) if args else None
         self._shapes = None if not shape else (None, *shape[1:])
 
-    def call(self, inputs: Any, training: bool | None = None) -> Tensor:
+    def call(self, inputs: Any, training: bool | None = None, mask: Any = None) -> Tensor:
         """Return the result of the last layer; Modules that accept `training` get it."""
-        x = inputs if self._input is None else self._input(inputs)
+        x = with_masks(inputs, mask)
+        x = x if self._input is None else self._input(x)
         for layer in self.layers:
             x = self._apply(layer, x, training)
         return x if isinstance(x, Tensor) else convert_to_tensor(x)
