@@ -15,15 +15,20 @@ from jittape.core.primitive import Primitive
 from jittape.core.program import Aval, Op, Program
 from jittape.core.simplify import common_subexpressions_merged
 from jittape.primitives.broadcast import cast_to
+from jittape.primitives.record_parts import constant_of
 
 __all__ = ["decompose"]
 
 
-def decompose(program: Program, dtypes: Container[Any]) -> Program:
-    """Return `program` with its decompositions written out, where operands and result have one of `dtypes`."""
+def decompose(program: Program, dtypes: Container[Any], counters: Mapping[int, int] | None = None) -> Program:
+    """Return `program` with its decompositions written out, where operands and result have one of `dtypes`.
+
+    `counters` has inputs that are integers from 0 to below a limit, by slot.
+    """
+    counters = counters or {}
     replaced = {p for p in primitives_of(program) if isinstance(p.lowering, Decomposition | Call)}
     if not replaced:
-        return _with_checks(_with_wide_reductions(program))
+        return _with_checks(_with_wide_reductions(program), counters)
     editor = Editor(program)
     avals = editor.avals
     partners = {p.lowering.beside for p in replaced if isinstance(p.lowering, Decomposition | Call)} - {None}
@@ -49,7 +54,7 @@ def decompose(program: Program, dtypes: Container[Any]) -> Program:
         isinstance(p.lowering, Control) for p in primitives_of(result) - primitives_of(program)
     ):
         result = common_subexpressions_merged(result)
-    return _with_checks(_with_wide_reductions(result))
+    return _with_checks(_with_wide_reductions(result), counters)
 
 
 def _with_wide_reductions(program: Program) -> Program:
@@ -70,7 +75,7 @@ def _in_wider_dtype(primitive: Primitive, dtype: np.dtype[Any], x: Any, **params
     return cast_to(primitive.bind(cast_to(x, info_of(dtype).arithmetic), **params), dtype)
 
 
-def _with_checks(program: Program) -> Program:
+def _with_checks(program: Program, counters: Mapping[int, int]) -> Program:
     """Return `program` with the range checks of its `CheckedMap` ops; ops that need the same check share it."""
     if not any(isinstance(p.lowering, CheckedMap) for p in primitives_of(program)):
         return program
@@ -83,7 +88,7 @@ def _with_checks(program: Program) -> Program:
         form = op.primitive.lowering
         if not isinstance(form, CheckedMap):
             editor.ops.append(op)
-        elif _is_below(op.args[0], dict(op.params)["size"], op_of, editor.avals):
+        elif _is_below(op.args[0], dict(op.params)["size"], op_of, editor.avals, counters):
             replacement[op.out] = op.args[0]
         else:
             editor.write_out(op, form)
@@ -91,16 +96,29 @@ def _with_checks(program: Program) -> Program:
     return editor.result()
 
 
-def _is_below(slot: int, size: int, op_of: Mapping[int, Op], avals: Mapping[int, Aval]) -> bool:
+def _is_below(
+    slot: int, size: int, op_of: Mapping[int, Op], avals: Mapping[int, Aval], counters: Mapping[int, int]
+) -> bool:
     """Return whether the integers of a slot are known to be from 0 to below `size`.
 
-    They are if they are coordinates or checked indices, or a view of these.
+    They are if they are coordinates, literals, checked indices or numbers of iterations, or views or copies of these.
     """
-    while slot in op_of and isinstance(op_of[slot].primitive.lowering, View | Alias):
-        slot = op_of[slot].args[0]
-    op = op_of.get(slot)
-    if op is not None and isinstance(op.primitive.lowering, CheckedMap):
-        return bool(dict(op.params)["size"] <= size)
-    if op is None or not isinstance(op.primitive.lowering, Iota):
+    most = size
+    while (op := op_of.get(slot)) is not None and (
+        isinstance(op.primitive.lowering, View | Alias) or op.primitive.is_identity or op.primitive.is_cast
+    ):
+        if op.primitive.is_cast:
+            if avals[op.out].dtype.kind not in "iu" or avals[op.args[0]].dtype.kind not in "iu":
+                return False
+            # Larger numbers would change in the cast.
+            most = min(most, int(np.iinfo(avals[op.out].dtype).max))
+        slot = op.args[0]
+    if op is None:
+        return slot in counters and bool(counters[slot] <= most)
+    if isinstance(op.primitive.lowering, CheckedMap):
+        return bool(dict(op.params)["size"] <= most)
+    if (value := constant_of(slot, op_of)) is not None:
+        return bool(0 <= value < most)
+    if not isinstance(op.primitive.lowering, Iota):
         return False
-    return avals[slot].shape[dict(op.params)["axis"]] <= size
+    return bool(avals[slot].shape[dict(op.params)["axis"]] <= most)

@@ -19,6 +19,7 @@ from jittape.core.dtypes import bool_
 from jittape.core.forms import runs_of
 from jittape.core.program import Aval, Op, is_dynamic_dim
 from jittape.core.symbolic.extent_functions import is_always
+from jittape.primitives.record_parts import constant_of
 
 __all__ = ["combination", "lower_to_steps", "release_stacks", "steps_of_kernel"]
 
@@ -188,8 +189,11 @@ class _Lowering:
         """
         avals = self.program.avals
         runs = {run[0].out: run for run in self.runs.values()}
+        if not runs:
+            return {}
+        literals = {op.out: op for op in self.program.ops if constant_of(op.out, {op.out: op}) is not None}
         body, parallel = self.draft.schedule_body, self.draft.tile_rows
-        plans = {slot: plan_of(run, avals, body, parallel) for slot, run in runs.items()}
+        plans = {slot: plan_of(run, avals, body, literals, parallel) for slot, run in runs.items()}
         stacking = [
             slot
             for slot, run in runs.items()

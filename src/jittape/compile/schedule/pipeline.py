@@ -101,6 +101,10 @@ def _rewrite(name: str, function: Callable[[Program], Program]) -> Pass:
     return Pass(name, run, _check_program)
 
 
+def _decompose(draft: Draft) -> None:
+    draft.program = decompose(draft.program, NATIVE, draft.counters)
+
+
 def _scatter_parts(draft: Draft) -> None:
     """Write small parts of arrays, and add small parts to arrays, in their memory."""
     if draft.is_body:
@@ -144,7 +148,7 @@ def _join_sums(draft: Draft) -> None:
 PASSES: tuple[Pass, ...] = (
     # Before decompositions: they write out the ops that the rewrite looks for.
     _rewrite("split Cholesky cotangents", split_cholesky_cotangents),
-    _rewrite("decompose", lambda program: decompose(program, NATIVE)),
+    Pass("decompose", _decompose, _check_program),
     # After decompositions, which write out loops; before the views, which move into the joined body.
     _rewrite("join loops", join_loops),
     _rewrite("views in loops", views_in_loops),

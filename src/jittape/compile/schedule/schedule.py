@@ -9,6 +9,7 @@ The functions import the passes, 47 modules that load in 14 ms: a process that f
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -100,7 +101,11 @@ def _draft_of(
     from jittape.compile.schedule.pipeline import run_passes
     from jittape.compile.schedule.unplaced_steps import Draft
 
-    def schedule_body(body: Program, donated: Donated = ()) -> Schedule:
-        return run_passes(_draft_of(body, target, donated, tile_rows=False, is_body=True))
+    def schedule_body(
+        body: Program, donated: Donated = (), counters: Mapping[int, int] | None = None
+    ) -> Schedule:
+        draft = _draft_of(body, target, donated, tile_rows=False, is_body=True)
+        draft.counters = counters or {}
+        return run_passes(draft)
 
     return Draft(program, schedule_body, target, donated, tile_rows, is_body)

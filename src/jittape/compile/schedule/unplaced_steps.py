@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from jittape.compile.fuse.partition import Partition
@@ -128,8 +128,10 @@ class Draft:
         Whether the program is the body of a loop or a branch, where each output needs a storage of its own.
     writes_parts : bool
         Whether small parts of arrays are written in the memory of the array, which is then read before.
+    counters : dict
+        Inputs that are integers from 0 to below a limit, by slot: the number of the iteration in the body of a loop.
     schedule_body : callable
-        Schedules the body of a loop or a branch; called with its program and the pairs of `donated`, if any.
+        Schedules the body of a loop or a branch; called with its program, `donated` and `counters`.
     target : callable
         Returns the facts that matrix products are scheduled by.
     avals : dict
@@ -159,6 +161,7 @@ class Draft:
     tile_rows: bool = True
     is_body: bool = False
     writes_parts: bool = False
+    counters: Mapping[int, int] = field(default_factory=dict)
     avals: dict[int, Aval] = field(default_factory=dict)
     owner_of: dict[int, int] = field(default_factory=dict)
     steps: list[UnplacedStep] = field(default_factory=list)

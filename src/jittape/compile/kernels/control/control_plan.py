@@ -49,11 +49,16 @@ __all__ = ["plan_of"]
 
 
 def plan_of(
-    run: Sequence[Op], avals: Mapping[int, Aval], schedule: Callable[..., Any], parallel: bool
+    run: Sequence[Op],
+    avals: Mapping[int, Aval],
+    schedule: Callable[..., Any],
+    literals: Mapping[int, Op],
+    parallel: bool,
 ) -> Plan | None:
     """Return the plan of a run of `Control` ops; None if a body has a NumPy step.
 
-    With `parallel`, threads share the independent iterations of a loop.
+    Literals among the operands of a loop become a part of its body. With `parallel`, threads share the independent
+    iterations of a loop.
     """
     form = run[0].primitive.lowering
     assert isinstance(form, Control)
@@ -77,7 +82,7 @@ def plan_of(
         return _general_bands(run, avals)
     if form.kind == "branch":
         return BranchPlanner(run, schedule).plan()
-    return _Loop(run, schedule, parallel).plan()
+    return _Loop(run, schedule, literals, parallel).plan()
 
 
 def _scalars(run: Sequence[Op]) -> Plan:
@@ -205,7 +210,9 @@ class _Shares(NamedTuple):
 
 
 class _Loop:
-    def __init__(self, run: Sequence[Op], schedule: Callable[..., Any], parallel: bool) -> None:
+    def __init__(
+        self, run: Sequence[Op], schedule: Callable[..., Any], literals: Mapping[int, Op], parallel: bool
+    ) -> None:
         self.run = run
         self.schedule = schedule
         self.parallel = parallel
@@ -219,6 +226,11 @@ class _Loop:
         self.inputs = Parts.of_body(body, fixed, carries)
         positions = range(len(run[0].args))
         self.positions = Parts.of_operands(positions, self.trips, fixed, carries)
+        given = Parts.of_operands(run[0].args, self.trips, fixed, carries).fixed
+        pairs = zip(self.inputs.fixed, given, strict=True)
+        self.literals = {
+            slot: literals[operand]._replace(out=slot) for slot, operand in pairs if operand in literals
+        }
         self.results = {dict(op.params)["result_index"]: len(positions) + i for i, op in enumerate(run)}
         self.temporaries: list[Aval] = []
         self.first_temporary = len(positions) + len(run)
@@ -234,10 +246,14 @@ class _Loop:
         used = frozenset(number for kind, number in self.results if kind == "carry")
         body: Body = dict(self.run[0].params)["body"]
         live, program = live_part(body, self.inputs, used, tuple(self.stacked), self.trips)
-        program = simplify(program)
+        inside = [self.literals[slot] for slot in program.inputs if slot in self.literals]
+        inputs = tuple([slot for slot in program.inputs if slot not in self.literals])
+        program = simplify(Program(inputs, (*inside, *program.ops), program.outputs, program.avals))
         cell = {slot: i for i, slot in enumerate(program.inputs)}
         carried = [(cell.get(self.inputs.carries[i], -1), at) for at, i in enumerate(live)]
-        return list(live), program, self.schedule(program, tuple([pair for pair in carried if pair[0] >= 0]))
+        counters = {} if self.trips < 0 else {self.body.inputs[0]: self.trips}
+        donated = tuple([pair for pair in carried if pair[0] >= 0])
+        return list(live), program, self.schedule(program, donated, counters)
 
     def plan(self) -> Plan | None:
         live, program, scheduled = self._scheduled_body()
