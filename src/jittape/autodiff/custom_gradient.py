@@ -284,9 +284,10 @@ def variables_assigned(
     used, _ = _used_since(trace, before)
     found: list[tuple[Variable, Tensor | None]] = []
     for number, (variable, slots) in trace.variables.items():
+        if trace.assigned.get(number) is entries.get(number) and trace.assigned is assigned:
+            continue
         first = min(used.intersection(slots), default=None)
-        changed = trace.assigned.get(number) is not entries.get(number) or trace.assigned is not assigned
-        if first is not None and changed and not (variable._trace is trace and variable._slot == first):
+        if first is not None and not (variable._trace is trace and variable._slot == first):
             found.append((variable, Tensor(trace, first, variable._aval)))
     trace.pending += [value for _, value in found if value is not None]
     known = {id(variable) for variable, _ in found}
