@@ -161,6 +161,59 @@ def options_by_hand(price, strike, time, rate, volatility):
     return total, delta
 
 
+@numba.njit
+def rational(x, y):
+    product = 1.0
+    for i in range(len(x)):
+        product *= x[i] * y[i] / (1.0 + x[i] * x[i] + y[i] * y[i])
+    return product
+
+
+@numba.njit
+def rational_by_hand(x, y):
+    products, b = np.empty(len(x)), np.empty(len(x))
+    product, after = 1.0, 1.0
+    for i in range(len(x)):
+        products[i] = product
+        product *= x[i] * y[i] / (1.0 + x[i] * x[i] + y[i] * y[i])
+    for i in range(len(x) - 1, -1, -1):
+        w = 1.0 / (1.0 + x[i] * x[i] + y[i] * y[i])
+        factor = x[i] * y[i] * w
+        b[i] = after * products[i] * w * (y[i] - 2.0 * factor * x[i])
+        after *= factor
+    return product, b
+
+
+@numba.njit
+def coupled_maps(a, steps):
+    for _ in range(steps):
+        for i in range(1, a.shape[0] - 1):
+            for j in range(1, a.shape[1] - 1):
+                a[i, j] = 3.5 * a[i, j] * (1.0 - a[i, j]) + 0.05 * a[i - 1, j] * a[i, j - 1]
+    return np.sum(a)
+
+
+@numba.njit
+def coupled_maps_by_hand(a, steps):
+    old = np.empty((steps, *a.shape))
+    for t in range(steps):
+        for i in range(1, a.shape[0] - 1):
+            for j in range(1, a.shape[1] - 1):
+                old[t, i, j] = a[i, j]
+                a[i, j] = 3.5 * a[i, j] * (1.0 - a[i, j]) + 0.05 * a[i - 1, j] * a[i, j - 1]
+    value, result, b = np.sum(a), a.copy(), np.ones_like(a)
+    for t in range(steps - 1, -1, -1):
+        for i in range(a.shape[0] - 2, 0, -1):
+            for j in range(a.shape[1] - 2, 0, -1):
+                a[i, j] = old[t, i, j]
+                g = b[i, j]
+                b[i, j] = 3.5 * g * (1.0 - 2.0 * a[i, j])
+                b[i - 1, j] += 0.05 * g * a[i, j - 1]
+                b[i, j - 1] += 0.05 * g * a[i - 1, j]
+    a[:] = result
+    return value, b
+
+
 def ratio(run, other):
     """Return the median ratio of the times of two functions, called in turn."""
     ratios = []
@@ -253,6 +306,34 @@ class Options(_Program):
     def arguments(self, rng: Any) -> tuple[Any, ...]:
         price, strike = rng.uniform(50.0, 150.0, size=(2, 10_000))
         return price, strike, rng.uniform(0.2, 2.0, size=10_000), 0.03, 0.2
+
+
+class Rational(_Program):
+    """A product of rational functions of the elements of two vectors."""
+
+    function, by_hand = rational, rational_by_hand
+
+    def arguments(self, rng: Any) -> tuple[Any, ...]:
+        # All factors are near 1/3, and no product of them underflows.
+        return tuple(rng.uniform(0.9, 1.1, size=(2, 500)))
+
+
+class CoupledMaps(_Program):
+    """Ten steps of 60 x 60 logistic maps in place; one number for each of them is recorded."""
+
+    function, by_hand = coupled_maps, coupled_maps_by_hand
+
+    def arguments(self, rng: Any) -> tuple[Any, ...]:
+        return rng.uniform(0.2, 0.8, size=(60, 60)), 10
+
+    def time_function(self) -> Any:
+        return coupled_maps(self.args[0].copy(), 10)
+
+    def time_gradient(self) -> Any:
+        return self.gradient(self.args[0].copy(), 10)
+
+    def time_by_hand(self) -> Any:
+        return coupled_maps_by_hand(self.args[0].copy(), 10)
 
 
 class Kernels:
