@@ -93,6 +93,8 @@ def _with_checks(program: Program, counters: Mapping[int, int]) -> Program:
         else:
             editor.write_out(op, form)
         op_of[op.out] = op
+    outputs = tuple([replacement.get(slot, slot) for slot in program.outputs])
+    editor.program = program.replaced(program.ops, outputs, program.avals)
     return editor.result()
 
 
