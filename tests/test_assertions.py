@@ -218,6 +218,10 @@ def test_in_a_gradient_of_a_loop():
         runs(jt.grad(call), jt.constant(1.0), jt.constant(10.0), 32.0, "too big")
 
 
+def in_rows(rows):
+    return jt.vectorized_map(lambda r: (D.assert_less(r, 50.0), r * 32.0)[1], rows)
+
+
 def scanned(x):
     def step(a, b):
         D.assert_less(a, 9.0)
@@ -264,6 +268,28 @@ def test_in_a_vectorized_map():
         [32.0, 48.0],
         "too big",
     )
+
+
+@pytest.mark.parametrize("call", [in_rows, jt.function(in_rows), doubled], ids=["rows", "function", "loop"])
+@pytest.mark.parametrize("bad", [[1.0, 60.0], [60.0, 1.0]])
+def test_a_failed_check_beside_a_tape_fails_once(call, bad):
+    """A tape that has been left keeps the trace going: what was recorded before runs with the later flushes."""
+    v = jt.Variable(1.0)
+    for _ in range(3):
+        with jt.GradientTape(persistent=True) as tape:
+            y = v * v
+        assert float(y) == float(v) ** 2
+        for _ in range(2):
+            pending = jt.sin(v)
+            v.assign_add(1.0)
+            with pytest.raises(INVALID):
+                np.asarray(call(jt.constant(bad)))
+            assert float(v.assign_add(1.0)) == float(y) ** 0.5 + 2.0
+            np.testing.assert_allclose(np.asarray(call(jt.constant([1.0, 1.5]))), [32.0, 48.0])
+            assert float(pending) == pytest.approx(np.sin(float(y) ** 0.5))
+            v.assign(float(y) ** 0.5)
+        assert float(tape.gradient(y, v)) == 2.0 * float(v)
+        v.assign_add(1.0)
 
 
 def test_in_a_tape():

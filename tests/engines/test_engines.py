@@ -191,7 +191,7 @@ def test_one_op_computes_the_gradients_of_all_arguments() -> None:
 
 
 def test_pytensor_op_takes_the_types_of_its_variables() -> None:
-    import pytensor
+    pytensor = pytest.importorskip("pytensor")
     import pytensor.tensor as pt
 
     x, s, free = pt.tensor("x", shape=(3,)), pt.scalar("s"), pt.vector("free")

@@ -32,7 +32,7 @@ __all__ = [
 ]  # fmt: skip
 
 SHARED_QUOTIENT = "-product_or_zero({r}, {g} / {1})"
-"""What the divisor receives if the dividend is active too; a quotient of zero has none, even if the other overflows.
+"""Cotangent of the divisor if the dividend is active, too: zero for a quotient of zero, even if the other overflows.
 
 The gradient of a sum of rational functions of 5,000 elements takes 15.8 us instead of 21.4.
 """

@@ -24,7 +24,7 @@ from jittape.recording.variable import Variable
 from jittape.runtime.counters import counters
 from jittape.runtime.gc_tracking import untrack_all
 from jittape.runtime.path_executable import PathExecutable
-from jittape.transform.op_paths import Key, cut_program, parts_of
+from jittape.transform.op_paths import Key, cut_program, effects_of, parts_of
 
 __all__ = ["FLUSH_CLOCKS", "LOOP", "Assignments", "Flushing", "live_among"]
 
@@ -51,6 +51,8 @@ Loading it with the modules that it needs takes 45 ms after so many lengths, as 
 _MEMORY_ADVICE = (
     "jt.plot.memory() shows the bytes in use in each part of the step, and the line of the largest value"
 )
+_HOLDS = Buffer(np.array(True))
+"""The result of a check that a later flush must not run again."""
 _OPS_APART = 50
 """Maximum number of ops of an initial value that is computed apart from the other pending ops."""
 
@@ -294,7 +296,7 @@ class Flushing:
         In a loop such as ``y = f(y); print(float(y))`` inside a tape, the user drops the value from which the next
         flush computes. Without it, each flush would repeat all steps from the first one.
         """
-        former = [ref(t) for r in self.materialized if (t := r()) is not None]
+        former = [r if t._buffer is _HOLDS else ref(t) for r in self.materialized if (t := r()) is not None]
         self.materialized = [*former, *[_Held(t) if self.intervals else ref(t) for t in computed]]
 
     def _distribute(self, alive: list[Tensor], assigned: Assignments, buffers: list[Buffer]) -> None:
@@ -368,11 +370,9 @@ class Flushing:
             self.pending[:0] = pending
             raise
         for tensor, buffer in zip(alive, buffers, strict=False):
+            tensor._buffer = failed if buffer is None else buffer
             if buffer is None:
                 tensor._slot = -1  # so that `Trace.apply` checks the tensor, if the trace goes on
-                tensor._buffer = failed
-            else:
-                tensor._buffer = buffer
         values = iter(buffers[len(alive) :])
         for (number, last), own in zip(assigned.items(), versions, strict=True):
             found = list(islice(values, len(own)))
@@ -382,13 +382,13 @@ class Flushing:
         if not self.assigned:
             self.assigned = {}  # another one, so that `roll_back` detects the flush
         self.materialized.extend([ref(t) for t in alive if t._buffer is not failed])
+        path = growing_path(self.node)  # its checks have raised their errors and do not run again
+        checks = [Tensor(self, slot, path.avals[slot], _HOLDS) for slot in effects_of(path)]
+        self.materialized.extend(map(_Held, checks))
 
 
 def _adopt_last_valid(versions: list[Assignment], values: list[Buffer | None], first_failed: int) -> None:
-    """Give a Variable the latest value that was assigned before the first failed op; drop the other assignments.
-
-    The versions and their values are in order, the latest first.
-    """
+    """Give a Variable the first value, the latest comes first, that was assigned before the first failed op."""
     variable = versions[0][0]
     for (_, _, node, _), value in zip(versions, values, strict=True):
         if value is not None and node.n_slots <= first_failed:

@@ -13,7 +13,7 @@ from typing import Any
 from jittape.core.buffers import Buffer
 from jittape.core.program import Aval, Op, Program
 
-__all__ = ["Key", "Path", "cut_program", "parts_of"]
+__all__ = ["Key", "Path", "cut_program", "effects_of", "parts_of"]
 
 Key = tuple[tuple[int, ...], tuple[int, ...], tuple[tuple[int, int], ...]]
 """Key of a flush: needed slots, available slots, and pairs of an input whose memory may be reused and a needed slot."""
@@ -99,6 +99,11 @@ class Path:
         return [ops[number] for number in sorted(found)]
 
 
+def effects_of(path: Path) -> Mapping[int, Op]:
+    """Return the ops that may end a run, by the slots of their results."""
+    return path.ops_where(_is_effectful)
+
+
 def _is_effectful(op: Op) -> bool:
     return op.primitive.effectful
 
@@ -106,7 +111,7 @@ def _is_effectful(op: Op) -> bool:
 def cut_program(path: Path, needed: tuple[int, ...], available: tuple[int, ...]) -> Program:
     """Return the program of the ops of `path` that compute `needed` from the inputs and the `available` slots."""
     cut = set(available)
-    effects = path.ops_where(_is_effectful)
+    effects = effects_of(path)
     numbers, ops = path.numbers, path.ops
     waiting = [*needed, *[slot for slot in effects if slot not in cut]]
     defined: set[int] = set()
