@@ -149,8 +149,8 @@ of `frame_bytes` and temporaries of `arena_bytes`; the operand `frames` begins w
 the numbers of records that follow: `FIXED`, `FIXED` for temporaries, and `STACKED_ROW`."""
 
 SHARED_FRAMES = RecordLayout("free", "first", "state", words=16)
-"""Head of the frames of a parallel loop, which its iterations share: a bit for each free place, the first iteration of the
-region, and the address of the abort state of the run."""
+"""Head of the frames of a parallel loop, which its iterations share: a bit for each free place, the first iteration of
+the region, and the address of the abort state of the run."""
 
 BRANCH = RecordLayout("index", "frame", "carries")
 """Head of a branch's plan: the operands with the number of the body and with the frame. There follow `carries` records
