@@ -153,6 +153,8 @@ def damages():
         yield f"cut to {length}", lambda content, n=length: content[:n]
     yield "longer", lambda content: content + b"x"
     yield "other", lambda content: b"#!/bin/sh\n"
+    yield "no value", lambda content: content[:28] + b"0" + content[29:]
+    yield "a list without items", lambda content: content[:28] + b"[\1\0\0\x000" + content[34:]
 
 
 @pytest.mark.parametrize("damage", [pytest.param(d, id=name) for name, d in damages()])
@@ -166,6 +168,17 @@ def test_a_damaged_batch_is_deleted_and_written_again(cache, damage):
     assert reader.find(NAMES[1]) is None
     reader.publish(BATCH)
     assert again(cache).find(NAMES[0]) == BATCH
+
+
+@pytest.mark.parametrize("damage", [pytest.param(d, id=name) for name, d in damages()])
+def test_a_damaged_batch_has_no_environment_and_is_evicted(cache, monkeypatch, damage):
+    cache.publish(BATCH)
+    (path,) = files(cache, "batch-*")
+    path.write_bytes(damage(path.read_bytes()))
+    assert cache_folder.environment_of(cache.folder, NAMES[0]) is None
+    monkeypatch.setattr(jt.config, "_cache_size", 1)
+    cache_folder.drop_oldest(cache.root)
+    assert not path.exists()
 
 
 @pytest.mark.parametrize(

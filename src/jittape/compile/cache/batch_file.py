@@ -34,9 +34,6 @@ def packed(batch: Batch, parts: Mapping[str, str]) -> bytes:
 
 def unpacked(content: bytes, parts: Mapping[str, str]) -> Batch:
     """Return the batch in a file of the environment `parts`; another file raises `Damaged`."""
-    checksum = content[len(_MAGIC) : len(_MAGIC) + DIGEST_SIZE]
-    if not content.startswith(_MAGIC) or checksum != digest(content[len(_MAGIC) + DIGEST_SIZE :]):
-        raise Damaged
     header = header_of(content)
     if header["environment"] != parts:
         raise Damaged
@@ -45,7 +42,10 @@ def unpacked(content: bytes, parts: Mapping[str, str]) -> Batch:
 
 
 def header_of(content: bytes) -> dict[str, Any]:
-    """Return the header of a batch: its environment and the names of its kernels."""
+    """Return the header of a batch: its environment and the names of its kernels; another file raises `Damaged`."""
+    checksum = content[len(_MAGIC) : len(_MAGIC) + DIGEST_SIZE]
+    if not content.startswith(_MAGIC) or checksum != digest(content[len(_MAGIC) + DIGEST_SIZE :]):
+        raise Damaged
     length = int.from_bytes(content[_HEADER_START - 4 : _HEADER_START], "little")
     header: dict[str, Any] = marshal.loads(content[_HEADER_START : _HEADER_START + length])
     return header

@@ -83,7 +83,7 @@ def folders(root: Path) -> list[Path]:
 
 def environment_of(folder: Path, name: str) -> dict[str, str] | None:
     """Return the environment of the batch with the function `name`; None if a file is missing or damaged."""
-    with suppress_file_errors(ValueError, KeyError, EOFError, Damaged):
+    with suppress_file_errors(Damaged):
         target = read_private(folder / name).decode("ascii", "replace")
         if re.fullmatch(BATCH_NAME, target):
             found: dict[str, str] = header_of(read_private(folder / target))["environment"]
@@ -108,7 +108,7 @@ def drop_oldest(root: Path) -> None:
         if total <= config.cache_size * 3 // 4:
             break
         total -= _size_on_disk(found)
-        with suppress_file_errors(ValueError, KeyError, EOFError, Damaged):
+        with suppress_file_errors(Damaged):
             names = header_of(read_private(path))["kernels"]
             for name in names:
                 pointer = path.parent / name
