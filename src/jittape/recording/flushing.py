@@ -382,9 +382,9 @@ class Flushing:
         if not self.assigned:
             self.assigned = {}  # another one, so that `roll_back` detects the flush
         self.materialized.extend([ref(t) for t in alive if t._buffer is not failed])
-        path = growing_path(self.node)  # its checks have raised their errors and do not run again
-        checks = [Tensor(self, slot, path.avals[slot], _HOLDS) for slot in effects_of(path)]
-        self.materialized.extend(map(_Held, checks))
+        path = growing_path(self.node)  # its checks do not run again
+        ran = effects_of(path).keys() - {t._slot for t in available}
+        self.materialized.extend([_Held(Tensor(self, slot, path.avals[slot], _HOLDS)) for slot in ran])
 
 
 def _adopt_last_valid(versions: list[Assignment], values: list[Buffer | None], first_failed: int) -> None:

@@ -93,9 +93,7 @@ def _with_checks(program: Program, counters: Mapping[int, int]) -> Program:
         else:
             editor.write_out(op, form)
         op_of[op.out] = op
-    outputs = tuple([replacement.get(slot, slot) for slot in program.outputs])
-    editor.program = program.replaced(program.ops, outputs, program.avals)
-    return editor.result()
+    return editor.result(tuple([replacement.get(slot, slot) for slot in program.outputs]))
 
 
 def _is_below(

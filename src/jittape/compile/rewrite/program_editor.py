@@ -69,11 +69,15 @@ class Editor:
         assert last.out == made.slot, op
         self.ops += [*before, last._replace(out=op.out)]
 
-    def result(self) -> Program:
-        """Return the new program without dead code, or the very same object if nothing has changed."""
-        if tuple(self.ops) == self.program.ops:
+    def result(self, outputs: tuple[int, ...] | None = None) -> Program:
+        """Return the new program without dead code, or the very same object if nothing has changed.
+
+        It has the outputs of the old one, or those that are given.
+        """
+        outputs = self.program.outputs if outputs is None else outputs
+        if (tuple(self.ops), outputs) == (self.program.ops, self.program.outputs):
             return self.program
-        program = self.program.replaced(tuple(self.ops), self.program.outputs, self.avals)
+        program = self.program.replaced(tuple(self.ops), outputs, self.avals)
         return dead_code_removed(program)
 
 
